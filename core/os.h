@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * os.h - the system calls that the library depends on, one thin wrapper each.
+ *
+ * Every wrapper returns 0 (or a descriptor) or a negative errno and can be
+ * replaced by a test, so that each way in which a kernel or a container can
+ * refuse one is tested without that kernel.
+ */
+#ifndef CORE_OS_H
+#define CORE_OS_H
+
+#include <sys/types.h>
+
+/* Bytes of a page; asked once, never assumed. */
+size_t os_page_size(void);
+/* Physical memory of the machine, or of the cgroup when that is less. */
+u64 os_memory_total(void);
+/* What could be had now; in a cgroup its page cache counts as used. */
+u64 os_memory_free(void);
+
+/* The memory limit of a cgroup and what is used of it. */
+struct os_cgroup {
+	u64 limit;	/* bytes, UINT64_MAX: none */
+	u64 room;	/* bytes below the tightest limit, UINT64_MAX: none */
+};
+/*
+ * The cgroup that @membership (the text of /proc/self/cgroup) names, below
+ * the hierarchies mounted at @mount: version 2 and version 1, all ancestors.
+ */
+void os_cgroup_read(const char *membership, const char *mount,
+		    struct os_cgroup *cg);
+
+/* PROT_NONE addresses: no memory, not in core dumps. */
+int os_reserve(size_t size, void **addr);
+int os_unreserve(void *addr, size_t size);
+/* Make part of a reservation readable and writable, zero-filled. */
+int os_commit(void *addr, size_t size);
+/* Drop the memory of part of a reservation; the addresses stay reserved. */
+int os_decommit(void *addr, size_t size);
+int os_hint_huge(void *addr, size_t size);
+
+/*
+ * A memfd of fixed size, mapped shared and writable here; sealed so that
+ * nobody can change its size and nobody else can write it. Return the
+ * descriptor. Without memfd or its seals: -ENOSYS or -EINVAL and nothing left.
+ */
+int os_shared_segment(const char *name, size_t size, void **addr);
+/* Move a whole mapping to an address, in place of what is there. */
+int os_move(void *from, void *to, size_t size);
+/* Replace the pages at @addr by a private copy of them (after a fork). */
+int os_privatize(void *addr, size_t size);
+int os_unmap(void *addr, size_t size);
+int os_close(int fd);
+
+/* Register for, and issue, an expedited barrier on all threads of us. */
+int os_membarrier_register(void);
+int os_membarrier(void);
+
+/*
+ * An open file. Its identity is kept, because programs close descriptors that
+ * they do not know, and the number is then another file.
+ */
+struct os_file {
+	int fd;
+	dev_t dev;
+	ino_t ino;
+};
+#define OS_FILE_INIT { .fd = -1 }
+
+/* Open @path, keeping the descriptor that @f has if it is open: a thread that
+ * writes meanwhile writes to the old file or the new one. */
+int os_open_append(struct os_file *f, const char *path);
+bool os_file_is_open(const struct os_file *f);
+/* Keep the identity of @fd; -1 is no file. */
+struct os_file os_file_of(int fd);
+/* Close it, if it still is what it was. */
+void os_file_close(struct os_file *f);
+/* @prefix, @text and a newline, in one piece. */
+int os_write_line(int fd, const char *prefix, const char *text);
+
+void os_yield(void);
+void os_sleep_us(unsigned int us);
+pid_t os_gettid(void);
+/* Start time of this process in clock ticks, as /proc/self/stat has it; 0
+ * when that cannot be read. */
+u64 os_start_time(void);
+/* The same from the text of a stat file; 0 when it is none. */
+u64 os_stat_start_time(const char *stat);
+/* True when the process gained privileges at exec. */
+bool os_is_secure(void);
+
+#endif /* CORE_OS_H */

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * param_private.h - the parsers that param_value.c has for the table's rows.
+ *
+ * Each returns false for a value that is not accepted.
+ */
+#ifndef CORE_PARAM_PRIVATE_H
+#define CORE_PARAM_PRIVATE_H
+
+#include "core/param.h"
+
+bool param_parse_limit(struct params *p, const char *value);
+bool param_parse_reserve(struct params *p, const char *value);
+bool param_parse_sheaf(struct params *p, const char *value);
+bool param_parse_policy(struct params *p, const char *value);
+bool param_parse_assert_steady(struct params *p, const char *value);
+bool param_parse_stats(struct params *p, const char *value);
+bool param_parse_membarrier(struct params *p, const char *value);
+bool param_parse_log(struct params *p, const char *value);
+
+#endif /* CORE_PARAM_PRIVATE_H */

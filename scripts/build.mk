@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The library, the tools, the samples, and the tests, from the lists in the
+# Makefiles of their folders.
+
+# ---- What there is ------------------------------------------------------
+
+lib-objs :=
+define read-lib
+lib-y :=
+include $(1)/Makefile
+lib-objs += $$(addprefix $(o)$(1)/,$$(lib-y))
+endef
+$(foreach dir,core vmm slab,$(eval $(call read-lib,$(dir))))
+
+include tools/Makefile
+tools := $(addprefix $(o)tools/,$(tools-y))
+
+include tests/Makefile
+test-objs := $(addprefix $(o)tests/,$(test-y))
+test-run := $(o)tests/run
+test-progs := $(addprefix $(o)tests/,$(test-progs-y))
+
+define read-sample
+objs :=
+pkgs :=
+libs :=
+include samples/$(1)/Makefile
+$(1)-objs := $$(addprefix $(o)samples/$(1)/,$$(objs))
+$(1)-pkgs := $$(pkgs)
+$(1)-libs := $$(libs)
+endef
+
+include samples/Makefile
+$(foreach s,$(samples-y),$(eval $(call read-sample,$(s))))
+
+# A package is NAME-OF-PKG-CONFIG:NAME-OF-DEBIAN.
+pkg-names = $(foreach p,$(1),$(firstword $(subst :, ,$(p))))
+pkg-missing = $(strip $(foreach p,$(1),$(if $(shell pkg-config --exists \
+	$(call pkg-names,$(p)) && echo y),,$(lastword $(subst :, ,$(p))))))
+pkg-flags = $(if $(2),$(shell pkg-config $(1) $(call pkg-names,$(2))))
+
+ifeq ($(filter clean mrproper,$(goals)),)
+$(foreach s,$(samples-y),$(eval $(s)-lacks := \
+	$(call pkg-missing,$($(s)-pkgs))))
+endif
+samples-built := $(foreach s,$(samples-y),$(if $($(s)-lacks),,$(s)))
+samples := $(foreach s,$(samples-built),$(o)samples/$(s)/$(s))
+
+# ---- Rules --------------------------------------------------------------
+
+# $(call compile,OBJECTS,GROUP) compiles each from the .c file of its name,
+# with $(GROUP-flags).
+all-objs :=
+compile = $(if $(1),$(eval $(call compile-rule,$(1),$(2))))
+define compile-rule
+all-objs += $(1)
+$(1): $(o)%.o: %.c $(vars) scripts/flags.mk
+	$$(call say,CC)
+	$(Q)mkdir -p $$(@D) && $$(CC) $$($(2)-flags) $$(CPPFLAGS) $$(CFLAGS) \
+		-MMD -MP -c -o $$@ $$<
+endef
+
+# $(call link,PROGRAM,OBJECTS,LIBRARIES)
+link = $(eval $(call link-rule,$(1),$(2),$(3)))
+define link-rule
+$(1): $(2) $(lists)
+	$$(call say,LD)
+	$(Q)$$(CC) $$(CFLAGS) $$(sanitizer) $$(LDFLAGS) -o $$@ $(2) $(3) \
+		$$(system-libs)
+endef
+
+# An object that left a list must leave what was linked from it.
+lists := $(o).build-lists
+list-values := $(sort $(lib-objs) $(test-objs) $(foreach p,$(tools-y) \
+	$(samples-y) $(test-progs-y),$($(p)-objs)))
+ifneq ($(list-values),$(strip $(file <$(lists))))
+$(lists): FORCE
+endif
+$(lists):
+	$(Q)printf '%s\n' '$(list-values)' >$@
+
+# ---- The library --------------------------------------------------------
+
+$(call compile,$(lib-objs),lib)
+
+# The static library is one object whose hidden symbols are local, so that it
+# has no name in common with the program but slabdev_*.
+$(o)libslabdev.o: $(lib-objs) $(lists)
+	$(call say,LD)
+	$(Q)$(CC) $(CFLAGS) $(relocatable) -o $@ $(lib-objs)
+	$(Q)$(objcopy) --localize-hidden $@
+
+$(o)libslabdev.a: $(o)libslabdev.o
+	$(call say,AR)
+	$(Q)rm -f $@ && $(AR) rcs $@ $<
+
+$(o)libslabdev.so.0: $(lib-objs) $(lists) libslabdev.map
+	$(call say,LD)
+	$(Q)$(CC) $(CFLAGS) $(sanitizer) $(so-flags) $(LDFLAGS) -o $@ \
+		$(lib-objs) $(system-libs)
+
+$(o)libslabdev.so: $(o)libslabdev.so.0
+	$(call say,LN)
+	$(Q)ln -sf $(<F) $@
+
+# ---- Programs -----------------------------------------------------------
+
+define tool
+$(1)-objs := $(addprefix $(o)tools/,$($(1)-objs))
+$$(call compile,$$($(1)-objs),user)
+$$(call link,$(o)tools/$(1),$$($(1)-objs) $(o)libslabdev.a)
+endef
+$(foreach t,$(tools-y),$(eval $(call tool,$(t))))
+
+define sample
+$(1)-flags = $$(user-flags) $(call pkg-flags,--cflags,$($(1)-pkgs))
+$$(call compile,$$($(1)-objs),$(1))
+$$(call link,$(o)samples/$(1)/$(1),$$($(1)-objs) $(o)libslabdev.a, \
+	$$($(1)-libs) $(call pkg-flags,--libs,$($(1)-pkgs)))
+endef
+$(foreach s,$(samples-built),$(eval $(call sample,$(s))))
+
+# Tests are linked with the objects of the library, and reach all of it.
+$(call compile,$(test-objs),test)
+$(call link,$(o)tests/run,$(test-objs) $(lib-objs),-lm)
+
+define test-prog
+$(1)-objs := $(addprefix $(o)tests/,$($(1)-objs))
+$$(call compile,$$($(1)-objs),test)
+$$(call link,$(o)tests/$(1),$$($(1)-objs) $(lib-objs),$$($(1)-libs))
+endef
+$(foreach p,$(test-progs-y),$(eval $(call test-prog,$(p))))
+
+# ---- Goals --------------------------------------------------------------
+
+.PHONY: all lib tools samples tests
+all: lib tools samples tests
+lib: $(o)libslabdev.a $(o)libslabdev.so.0 $(o)libslabdev.so
+tools: $(tools)
+samples: $(samples)
+tests: $(if $(CONFIG_KUNIT),$(test-run) $(test-progs))
+
+tests:
+	@:
+
+lib:
+	@$(if $(CONFIG_BACKEND_CUDA),echo "note: CONFIG_BACKEND_CUDA: CUDA is \
+	not built yet; \"cuda:\" spaces answer ENOTSUP",:)
+
+samples:
+	@$(foreach s,$(samples-y),$(if $($(s)-lacks),echo "samples/$(s): not \
+	built: Debian package $($(s)-lacks) is missing";)):
+
+-include $(all-objs:.o=.d)

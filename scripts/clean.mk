@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# clean and mrproper remove what a build made, whatever its configuration was;
+# everything else in $(o) stays. No configuration is read here, so that what
+# depends on a symbol is in the list without the y.
+
+made-dirs := $(wildcard $(addprefix $(o),core vmm slab tools samples tests))
+made := $(addprefix $(o),libslabdev.o libslabdev.a libslabdev.so \
+	libslabdev.so.0) \
+	$(tools) $(samples) \
+	$(addprefix $(o)tests/,run $(test-progs-)) \
+	$(vars) $(lists) $(o)Documentation/html
+
+.PHONY: clean mrproper
+
+clean:
+	$(Q)$(if $(made-dirs),find $(made-dirs) -name '*.[od]' -delete)
+	$(Q)rm -rf $(made)
+
+mrproper: clean
+	$(Q)rm -rf $(config) $(config).old $(config).new $(o)defconfig \
+		$(o)include/config $(o)include/generated
