@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ops.h - the contract between the memory manager and a backend.
+ *
+ * A backend is a const table of these operations and a device pointer that is
+ * passed to each. The model is the CUDA virtual memory management API; the
+ * host backend keeps the same rules, so that what breaks them breaks there
+ * first. Addresses are integers: nothing above a backend dereferences one.
+ *
+ * Rules for the caller (struct vmm keeps them; the contract tests check that
+ * a backend refuses breaches where it can see them):
+ *
+ *   - every size and every address is a multiple of granularity();
+ *   - a mapping covers one whole handle, in one reservation, over addresses
+ *     that are not mapped; it is unmapped whole;
+ *   - set_access covers one or more whole, adjacent mappings;
+ *   - a handle is released after it was unmapped, a reservation freed exactly
+ *     as it was made, after everything in it was unmapped.
+ *
+ * Rules for the backend: each operation may be called by several threads at
+ * once on different addresses; returns 0 or a negative errno; on failure
+ * changes nothing and leaves output parameters alone. May block; may not call
+ * back. -ENOMEM means that memory is exhausted and a retry after giving some
+ * back makes sense; any other error means that it does not.
+ */
+#ifndef VMM_OPS_H
+#define VMM_OPS_H
+
+#include <slabdev/slabdev.h>
+
+struct vmm_ops {
+	const char *name;
+	/* A child of fork() has its own copy of the memory and may go on. */
+	bool survives_fork;
+
+	/* Bytes of the smallest piece of memory; a power of two. */
+	int (*granularity)(void *dev, u64 *bytes);
+
+	/* Addresses without memory, aligned to @align (a power of two). */
+	int (*reserve)(void *dev, u64 size, u64 align, u64 *addr);
+	int (*unreserve)(void *dev, u64 addr, u64 size);
+
+	/* Physical memory without an address; content undefined. */
+	int (*create)(void *dev, u64 size, u64 *handle);
+	int (*release)(void *dev, u64 handle, u64 size);
+
+	/* Bring a handle to an address; not accessible yet. */
+	int (*map)(void *dev, u64 addr, u64 size, u64 handle);
+	int (*set_access)(void *dev, u64 addr, u64 size);
+	/* Accesses end; the address is reserved again, the handle lives. */
+	int (*unmap)(void *dev, u64 addr, u64 size);
+
+	/*
+	 * Work on accessible memory, in the order of @stream; any alignment,
+	 * @size may be 0. In the 2-D forms @height rows of @width bytes lie
+	 * @pitch bytes apart. read() returns when the bytes are there.
+	 */
+	int (*fill)(void *dev, u64 addr, u64 size, u8 byte,
+		    slabdev_stream_t stream);
+	int (*fill2d)(void *dev, u64 addr, u64 pitch, u64 width, u64 height,
+		      u8 byte, slabdev_stream_t stream);
+	int (*read)(void *dev, void *to, u64 addr, u64 size);
+	int (*read2d)(void *dev, void *to, u64 to_pitch, u64 addr, u64 pitch,
+		      u64 width, u64 height);
+	int (*copy)(void *dev, u64 to, u64 from, u64 size,
+		    slabdev_stream_t stream);
+
+	/*
+	 * An event marks a point of a stream: query() is 0 once all work before
+	 * it is done, -EBUSY until then; wait() returns when it is.
+	 */
+	int (*event_create)(void *dev, u64 *event);
+	int (*event_record)(void *dev, u64 event, slabdev_stream_t stream);
+	int (*event_query)(void *dev, u64 event);
+	int (*event_wait)(void *dev, u64 event);
+	int (*event_destroy)(void *dev, u64 event);
+
+	/* What the device has, all processes counted. */
+	int (*meminfo)(void *dev, u64 *free_bytes, u64 *total_bytes);
+};
+
+/* The operations, as they are counted and made to fail. */
+enum vmm_op {
+	VMM_OP_RESERVE,
+	VMM_OP_UNRESERVE,
+	VMM_OP_CREATE,
+	VMM_OP_RELEASE,
+	VMM_OP_MAP,
+	VMM_OP_SET_ACCESS,
+	VMM_OP_UNMAP,
+	VMM_OP_FILL,
+	VMM_OP_READ,
+	VMM_OP_COPY,
+	VMM_OP_EVENT,
+	VMM_OP_MEMINFO,
+	VMM_NR_OPS
+};
+/* The first this many are memory management (promise P1 counts them). */
+#define VMM_NR_MANAGEMENT_OPS (VMM_OP_UNMAP + 1)
+
+const char *vmm_op_name(enum vmm_op op);
+
+#endif /* VMM_OPS_H */

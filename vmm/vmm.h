@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * vmm.h - device addresses and physical memory, as slab/ sees them.
+ *
+ * A *chunk* is the unit: one granularity of the backend, at least 2 MiB. The
+ * vmm numbers the chunks of its reservations 0, 1, 2, ... in one *chunk space*:
+ * adjacent numbers are adjacent addresses within a reservation; between two
+ * reservations one number is left out, so that no run of chunks spans two. An
+ * *offset* is chunk number * chunk size + offset in the chunk: slab/ indexes
+ * its tables by it. Offsets are below VMM_MAX_OFFSET.
+ *
+ * A *handle* is a piece of physical memory of one or more chunks. It is
+ * mapped whole, and given back whole: the unit of giving back. Single-chunk
+ * handles are interchangeable, and fill any hole.
+ *
+ * Idle memory is kept in two caches, cheapest to reuse first:
+ *   - *idle mappings*: handles that are still mapped and accessible; a request
+ *     of the same shape takes one without any backend call;
+ *   - *spare handles*: single-chunk handles that are not mapped; a request
+ *     maps them where it needs them.
+ * vmm_map() uses both before it creates, and gives idle mappings back when
+ * the limit or the device refuses more.
+ *
+ * Failure: every call that fails has changed nothing that the caller can see;
+ * backend steps taken are undone in reverse order. A step that cannot be
+ * undone makes its chunks *lost*: counted, reported, their addresses not used
+ * again, retried by vmm_reclaim() and vmm_close().
+ *
+ * Locking: internal (LOCK_VMM, held over backend calls). The fields that fast
+ * paths read are constant after vmm_open().
+ */
+#ifndef VMM_VMM_H
+#define VMM_VMM_H
+
+#include "core/list.h"
+#include "core/lock.h"
+#include "core/metapool.h"
+#include "core/range.h"
+#include "core/resv.h"
+#include "vmm/ops.h"
+
+/* 32-bit numbers of 256-byte granules bound what a space can address. */
+#define VMM_MAX_OFFSET (TIB)
+#define VMM_MIN_CHUNK (2 * MIB)
+#define VMM_MAX_RANGES 16
+
+/* Counters, in memory that other processes may read: single words, relaxed. */
+struct vmm_counters {
+	u64 calls[VMM_NR_OPS];
+	u64 fails[VMM_NR_OPS];
+	u64 reserved;		/* bytes of addresses */
+	u64 created;		/* bytes of physical memory, all states */
+	u64 idle;		/* bytes in idle mappings and spare handles */
+	u64 lost;		/* bytes */
+	u64 peak_created;	/* bytes */
+	u64 handles;		/* handles that exist */
+	u64 spare_handles;	/* of those, unmapped and usable */
+	u64 limit;		/* bytes */
+};
+
+struct vmm_config {
+	u64 limit;		/* bytes, 0: what the device has */
+	u64 reserve;		/* bytes, 0: adaptive */
+	struct vmm_counters *counters;	/* zeroed, outlives the vmm */
+	const char *name;	/* of the space, for reports; outlives it */
+};
+
+struct vmm_reservation {
+	u64 addr;		/* aligned to a chunk */
+	u64 raw_addr, raw_size;	/* as the backend gave it */
+	u32 first_chunk;
+	u32 nr_chunks;
+	u32 nr_open;		/* the first so many may be allocated */
+};
+
+/* What went wrong in the call that runs, told after the lock is dropped. */
+struct vmm_incident {
+	enum vmm_op op;		/* that failed; VMM_NR_OPS: none */
+	u64 size;		/* bytes it was asked for */
+	const char *what;	/* no backend call: what was lacking */
+	u64 in_use;		/* -EDQUOT: bytes that cannot go back */
+	bool closing;		/* nothing will be retried */
+	enum vmm_op lost_op;	/* the undo that failed first, */
+	int lost_err;		/* its error, */
+	u64 lost_addr;		/* and where: 0 when it had no address */
+	u64 lost_bytes;
+	u32 nr_lost;		/* handles */
+};
+
+#define VMM_IDLE_BINS 32
+
+struct vmm {
+	/* Const after vmm_open(). */
+	const struct vmm_ops *ops;
+	void *dev;
+	const char *name;
+	u64 chunk_size;
+	u32 chunk_shift;
+	u32 max_chunks;		/* chunk numbers are below this */
+	u64 base;		/* address of chunk 0 */
+	u64 base_bytes;		/* length of the first reservation */
+	struct vmm_counters *cnt;
+
+	/* Locking: lock. */
+	struct lock lock;
+	u64 limit_chunks;
+	u64 reserve_next;	/* bytes to try for the next reservation */
+	struct range addresses;	/* free: chunk numbers without a handle */
+	struct range idle_runs;	/* free: idle mappings of a single chunk */
+	struct list idle[VMM_IDLE_BINS]; /* those of several, by log2, */
+	u32 nr_idle;		/* how many; most recently used first */
+	struct resv chunks;	/* struct vmm_handle *, by chunk number */
+	struct metapool handles;
+	struct list spare;	/* unmapped single-chunk handles */
+	struct list lost;
+	struct vmm_incident incident;
+	struct vmm_reservation res[VMM_MAX_RANGES];
+	u32 nr_res;		/* released after res[] is filled */
+};
+
+/*
+ * 0; -ENODEV, -ENOMEM, -EDQUOT (limit below one chunk), -EINVAL (cfg->reserve
+ * beyond VMM_MAX_OFFSET), or the backend's error. The error text is set.
+ */
+int __must_check vmm_open(struct vmm *v, const struct vmm_ops *ops, void *dev,
+			  const struct vmm_config *cfg);
+/*
+ * Unmaps and releases everything, whatever its state. 0, or -EIO when the
+ * backend refused; what it kept is then lost for good and was reported.
+ */
+int vmm_close(struct vmm *v);
+
+/*
+ * vmm_map - make chunks accessible
+ * @nr: how many adjacent chunks
+ * @handle_chunks: chunks of each handle; the last handle may be smaller. 1
+ *                 for memory that may go back chunk by chunk, @nr for one
+ *                 exact handle
+ * @first: set to the first chunk number
+ *
+ * 0; -EINVAL @nr or @handle_chunks 0; -EDQUOT the limit; -ENOMEM device
+ * memory, addresses or host memory; or the backend's error. Nothing is left
+ * half done; the error text is set.
+ */
+int __must_check vmm_map(struct vmm *v, u32 nr, u32 handle_chunks, u32 *first);
+
+/*
+ * vmm_extend - make single chunks accessible at given numbers
+ * @at: the first chunk number, just behind memory that is to go on
+ * @nr: how many
+ *
+ * As vmm_map(); also -EBUSY when some of the addresses are in use, or not
+ * reserved.
+ */
+int __must_check vmm_extend(struct vmm *v, u32 at, u32 nr);
+
+/* An idle mapping of that shape, without any backend call. 0, or -ENOENT. */
+int __must_check vmm_reuse(struct vmm *v, u32 nr, u32 handle_chunks,
+			   u32 *first);
+
+enum vmm_giveback {
+	VMM_KEEP_MAPPED,	/* idle mapping: no backend call */
+	VMM_KEEP_HANDLE,	/* spare handle if single-chunk, else release */
+	VMM_RELEASE,		/* give back to the device */
+};
+/*
+ * vmm_unmap - the handle that begins at chunk @first is not used any more
+ *
+ * 0; -EINVAL no handle in use begins there; -EIO when the backend refused: the
+ * chunks are lost (and still not the caller's any more).
+ */
+int vmm_unmap(struct vmm *v, u32 first, enum vmm_giveback how);
+
+/* Release idle mappings and spare handles until at most @keep bytes of them
+ * are left; retry what is lost. 0 or -EIO. */
+int vmm_reclaim(struct vmm *v, u64 keep);
+
+static inline u64 vmm_chunk_offset(const struct vmm *v, u32 chunk)
+{
+	return (u64)chunk << v->chunk_shift;
+}
+
+/* Address of an offset; @offset lies in a reservation. */
+u64 vmm_addr(const struct vmm *v, u64 offset);
+/* The opposite; false when @addr lies in no reservation. */
+bool vmm_offset(const struct vmm *v, u64 addr, u64 *offset);
+
+/* NULL, or a static text that names the broken invariant. */
+const char *vmm_validate(struct vmm *v);
+
+/* ---- Work through the backend, counted -------------------------------- */
+
+int vmm_fill(struct vmm *v, u64 addr, u64 size, u8 byte,
+	     slabdev_stream_t stream);
+int vmm_copy(struct vmm *v, u64 to, u64 from, u64 size,
+	     slabdev_stream_t stream);
+int vmm_meminfo(struct vmm *v, u64 *free_bytes, u64 *total_bytes);
+
+/* ---- Backends --------------------------------------------------------- */
+
+/*
+ * vmm_backend_find - the backend for what slabdev_open() was given
+ * @spec: "host"
+ * @flags: SLABDEV_OPEN_HUGE_PAGES
+ *
+ * 0; -EINVAL unknown, -ENOTSUP known but not built, -ENODEV no such device;
+ * the error text says which. *@dev stays valid until vmm_backend_put().
+ */
+int __must_check vmm_backend_find(const char *spec, unsigned int flags,
+				  const struct vmm_ops **ops, void **dev);
+void vmm_backend_put(const struct vmm_ops *ops, void *dev);
+
+int vmm_device_count(void);
+int vmm_device_get(int index, struct slabdev_device_info *info);
+
+/* True when the memory is the fork child's own copy, and the space may go on
+ * there. */
+bool vmm_survives_fork(const struct vmm *v);
+
+#endif /* VMM_VMM_H */
