@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * calls.c - each call of a backend, counted.
+ *
+ * All of vmm/ reaches the backend through these, so that the counters miss
+ * nothing: promise P1 (no driver call in the steady state) is read off them.
+ * The work calls (fill, copy, meminfo) come without the lock, from any
+ * thread, hence the atomic additions.
+ */
+#include "vmm/internal.h"
+
+static const char *const op_names[] = {
+	[VMM_OP_RESERVE] = "reserve",
+	[VMM_OP_UNRESERVE] = "unreserve",
+	[VMM_OP_CREATE] = "create",
+	[VMM_OP_RELEASE] = "release",
+	[VMM_OP_MAP] = "map",
+	[VMM_OP_SET_ACCESS] = "set_access",
+	[VMM_OP_UNMAP] = "unmap",
+	[VMM_OP_FILL] = "fill",
+	[VMM_OP_READ] = "read",
+	[VMM_OP_COPY] = "copy",
+	[VMM_OP_EVENT] = "event",
+	[VMM_OP_MEMINFO] = "meminfo",
+};
+static_assert(ARRAY_SIZE(op_names) == VMM_NR_OPS, "an operation has no name");
+
+const char *vmm_op_name(enum vmm_op op)
+{
+	return op < VMM_NR_OPS ? op_names[op] : "none";
+}
+
+static int counted(struct vmm *v, enum vmm_op op, int err)
+{
+	__atomic_fetch_add(&v->cnt->calls[op], 1, __ATOMIC_RELAXED);
+	if (err)
+		__atomic_fetch_add(&v->cnt->fails[op], 1, __ATOMIC_RELAXED);
+	return err;
+}
+
+int vmm_call_reserve(struct vmm *v, u64 size, u64 *addr)
+{
+	return counted(v, VMM_OP_RESERVE,
+		       v->ops->reserve(v->dev, size, v->chunk_size, addr));
+}
+
+int vmm_call_unreserve(struct vmm *v, u64 addr, u64 size)
+{
+	return counted(v, VMM_OP_UNRESERVE,
+		       v->ops->unreserve(v->dev, addr, size));
+}
+
+int vmm_call_create(struct vmm *v, u64 size, u64 *id)
+{
+	return counted(v, VMM_OP_CREATE, v->ops->create(v->dev, size, id));
+}
+
+int vmm_call_release(struct vmm *v, u64 id, u64 size)
+{
+	return counted(v, VMM_OP_RELEASE, v->ops->release(v->dev, id, size));
+}
+
+int vmm_call_map(struct vmm *v, u64 addr, u64 size, u64 id)
+{
+	return counted(v, VMM_OP_MAP, v->ops->map(v->dev, addr, size, id));
+}
+
+int vmm_call_set_access(struct vmm *v, u64 addr, u64 size)
+{
+	return counted(v, VMM_OP_SET_ACCESS,
+		       v->ops->set_access(v->dev, addr, size));
+}
+
+int vmm_call_unmap(struct vmm *v, u64 addr, u64 size)
+{
+	return counted(v, VMM_OP_UNMAP, v->ops->unmap(v->dev, addr, size));
+}
+
+int vmm_fill(struct vmm *v, u64 addr, u64 size, u8 byte,
+	     slabdev_stream_t stream)
+{
+	return counted(v, VMM_OP_FILL,
+		       v->ops->fill(v->dev, addr, size, byte, stream));
+}
+
+int vmm_copy(struct vmm *v, u64 to, u64 from, u64 size,
+	     slabdev_stream_t stream)
+{
+	return counted(v, VMM_OP_COPY,
+		       v->ops->copy(v->dev, to, from, size, stream));
+}
+
+int vmm_meminfo(struct vmm *v, u64 *free_bytes, u64 *total_bytes)
+{
+	return counted(v, VMM_OP_MEMINFO,
+		       v->ops->meminfo(v->dev, free_bytes, total_bytes));
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * idle.c - memory that nobody uses: idle mappings and spare handles.
+ *
+ * Giving memory back and taking it again costs hundreds of microseconds on a
+ * device, so what the caller need not give back is kept, in the form that is
+ * cheapest to use again:
+ *
+ *   idle mappings of one chunk    a range of their own (idle_runs): adjacent
+ *                                 ones serve a longer request together;
+ *   idle mappings of several      lists by log2 of their chunks, most recently
+ *                                 used first: only a request of exactly that
+ *                                 length takes one, since a mapping is whole;
+ *   spare handles                 one chunk each, without an address, to be
+ *                                 mapped wherever a hole needs filling.
+ *
+ * Giving back. One call of vmm_idle_give() gives one handle back, the one that
+ * serves best: the smallest that covers by itself what is wanted, else the
+ * largest, so that few calls are made and no more memory goes than must. It
+ * looks through one list or two; what follows is a backend call, which costs
+ * more than all of them.
+ *
+ * Locking: vmm->lock.
+ */
+#include <errno.h>
+
+#include "core/bitmap.h"
+#include "vmm/internal.h"
+
+/* ---- Spare handles ---------------------------------------------------- */
+
+void vmm_spare_put(struct vmm *v, struct vmm_handle *h)
+{
+	list_add(&h->node, &v->spare);
+	vmm_count(&v->cnt->spare_handles, 1);
+	vmm_count(&v->cnt->idle, (s64)v->chunk_size);
+}
+
+struct vmm_handle *vmm_spare_take(struct vmm *v)
+{
+	struct vmm_handle *h;
+
+	if (list_empty(&v->spare))
+		return NULL;
+	h = list_first_entry(&v->spare, struct vmm_handle, node);
+	list_del(&h->node);
+	vmm_count(&v->cnt->spare_handles, -1);
+	vmm_count(&v->cnt->idle, -(s64)v->chunk_size);
+	return h;
+}
+
+/* ---- Idle mappings ---------------------------------------------------- */
+
+static void set_state(struct vmm *v, struct vmm_handle *h,
+		      enum vmm_state state)
+{
+	s64 bytes = (s64)vmm_bytes(v, h->nr);
+
+	h->state = state;
+	vmm_count(&v->cnt->idle, state == VMM_IDLE ? bytes : -bytes);
+}
+
+void vmm_idle_put(struct vmm *v, struct vmm_handle *h)
+{
+	set_state(v, h, VMM_IDLE);
+	if (h->nr > 1) {
+		list_add(&h->node, &v->idle[ilog2(h->nr)]);
+		v->nr_idle++;
+		return;
+	}
+	/* The number is part of a longer allocation: cut it out first. */
+	range_split(&v->idle_runs, h->first);
+	range_split(&v->idle_runs, h->first + 1);
+	range_free(&v->idle_runs, h->first, 1);
+}
+
+static bool take_singles(struct vmm *v, u32 nr, u32 *first)
+{
+	u32 run = range_alloc(&v->idle_runs, nr, 1);
+
+	if (run == RANGE_NONE)
+		return false;
+	for (u32 i = 0; i < nr; i++)
+		set_state(v, *vmm_chunk(v, run + i), VMM_ACCESSIBLE);
+	*first = run;
+	return true;
+}
+
+static void take_long(struct vmm *v, struct vmm_handle *h)
+{
+	list_del(&h->node);
+	v->nr_idle--;
+	set_state(v, h, VMM_ACCESSIBLE);
+}
+
+bool vmm_idle_take(struct vmm *v, u32 nr, u32 handle_chunks, u32 *first)
+{
+	struct vmm_handle *h;
+
+	if (handle_chunks == 1)
+		return take_singles(v, nr, first);
+	if (handle_chunks != nr)
+		return false;
+	list_for_each_entry(h, &v->idle[ilog2(nr)], node) {
+		if (h->nr == nr) {
+			take_long(v, h);
+			*first = h->first;
+			return true;
+		}
+	}
+	return false;
+}
+
+void vmm_spare_gather(struct vmm *v, u64 nr)
+{
+	struct vmm_handle *h;
+	u32 first;
+
+	while (v->cnt->spare_handles < nr && take_singles(v, 1, &first)) {
+		h = *vmm_chunk(v, first);
+		if (!vmm_handle_unmap(v, h))
+			vmm_spare_put(v, h);
+	}
+}
+
+/* ---- Giving back ------------------------------------------------------ */
+
+/* The best of one list: the smallest that covers @chunks, else the largest;
+ * of equals the least recently used. NULL when it is empty. */
+static struct vmm_handle *best_in(const struct list *idle, u64 chunks)
+{
+	struct vmm_handle *best = NULL;
+	struct vmm_handle *h;
+
+	list_for_each_entry(h, idle, node)
+		if (!best || (best->nr < chunks ? h->nr >= best->nr :
+			      h->nr >= chunks && h->nr <= best->nr))
+			best = h;
+	return best;
+}
+
+static struct vmm_handle *best_long(const struct vmm *v, u64 chunks)
+{
+	u32 own = ilog2(min(chunks, (u64)VMM_NO_CHUNK));
+	struct vmm_handle *h;
+
+	if (!v->nr_idle)
+		return NULL;
+	for (u32 bin = own; bin < VMM_IDLE_BINS; bin++) {
+		h = best_in(&v->idle[bin], chunks);
+		if (h && h->nr >= chunks)
+			return h;
+	}
+	for (h = NULL; !h; own--)
+		h = best_in(&v->idle[own], chunks);
+	return h;
+}
+
+static bool give_long(struct vmm *v, u64 chunks, int *err)
+{
+	struct vmm_handle *h = best_long(v, chunks);
+
+	if (!h)
+		return false;
+	take_long(v, h);
+	*err = vmm_handle_destroy(v, h);
+	return true;
+}
+
+static bool give_single(struct vmm *v, u64 keep_spare, int *err)
+{
+	u32 first;
+
+	if (v->cnt->spare_handles > keep_spare) {
+		*err = vmm_handle_release(v, vmm_spare_take(v));
+		return true;
+	}
+	if (!take_singles(v, 1, &first))
+		return false;
+	*err = vmm_handle_destroy(v, *vmm_chunk(v, first));
+	return true;
+}
+
+bool vmm_idle_give(struct vmm *v, u64 chunks, u64 keep_spare, int *err)
+{
+	if (chunks > 1)
+		return give_long(v, chunks, err) ||
+		       give_single(v, keep_spare, err);
+	return give_single(v, keep_spare, err) || give_long(v, chunks, err);
+}
+
+bool vmm_idle_give_all(struct vmm *v, u64 keep_spare)
+{
+	bool any = false;
+	int err = 0;
+
+	while (vmm_idle_give(v, VMM_NO_CHUNK, keep_spare, &err))
+		if (!err)
+			any = true;
+	return any;
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * incident.c - telling what went wrong, once no lock is held.
+ *
+ * A failure is noticed under the lock, where nothing may be printed (the sink
+ * is the user's, and may call the library). The steps of a call therefore only
+ * note what they saw in vmm->incident; vmm_leave() takes the note with it out
+ * of the lock and turns it into a report of lost memory and an error text.
+ * The last failing step is the one that failed the call; for lost memory the
+ * first is kept, being the cause of those that follow.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "vmm/internal.h"
+
+void vmm_incident_op(struct vmm *v, enum vmm_op op, u64 size)
+{
+	v->incident.op = op;
+	v->incident.size = size;
+	v->incident.what = NULL;
+}
+
+void vmm_incident_lack(struct vmm *v, const char *what)
+{
+	v->incident.op = VMM_NR_OPS;
+	v->incident.what = what;
+}
+
+void vmm_incident_lost(struct vmm *v, const struct vmm_handle *h,
+		       enum vmm_op op, int err)
+{
+	struct vmm_incident *in = &v->incident;
+
+	if (!in->nr_lost++) {
+		in->lost_op = op;
+		in->lost_err = err;
+		in->lost_addr = h->first == VMM_NO_CHUNK ?
+				0 : vmm_chunk_addr(v, h->first);
+	}
+	in->lost_bytes += vmm_bytes(v, h->nr);
+}
+
+void vmm_enter(struct vmm *v)
+{
+	lock_acquire(&v->lock);
+	v->incident = (struct vmm_incident){ .op = VMM_NR_OPS };
+}
+
+static void report_lost(const struct vmm *v, const struct vmm_incident *in)
+{
+	struct report r;
+	char buf[64];
+
+	report_start(&r, REPORT_LOST, v->name, "%" PRIu64 " KiB are lost: %s",
+		     in->lost_bytes / KIB,
+		     "the backend did not take them back");
+	report_line(&r, "%s: %s (error %d) on the first of %" PRIu32
+		    " handles", vmm_op_name(in->lost_op),
+		    strerror_r(-in->lost_err, buf, sizeof(buf)),
+		    in->lost_err, in->nr_lost);
+	if (in->lost_addr)
+		report_line(&r, "still mapped at 0x%" PRIx64
+			    ", an address that is not used again",
+			    in->lost_addr);
+	if (!in->closing)
+		report_line(&r, "they count against the limit; slabdev_trim() "
+			    "and slabdev_close() try again");
+	report_end(&r);
+}
+
+static void explain(const struct vmm *v, const struct vmm_incident *in,
+		    int err)
+{
+	char buf[64];
+
+	if (err == -EDQUOT)
+		error_set(err, "%s: limit %" PRIu64 " KiB, in use %" PRIu64
+			  " KiB, asked for %" PRIu64 " KiB more", v->name,
+			  vmm_bytes(v, v->limit_chunks) / KIB,
+			  in->in_use / KIB, in->size / KIB);
+	else if (in->what)
+		error_set(err, "%s: %s", v->name, in->what);
+	else if (in->op < VMM_NR_OPS)
+		error_set(err, "%s: %s of %" PRIu64 " KiB by backend %s: %s",
+			  v->name, vmm_op_name(in->op), in->size / KIB,
+			  v->ops->name,
+			  strerror_r(-err, buf, sizeof(buf)));
+	else
+		error_set(err, "%s: memory could not be given back and is "
+			  "lost", v->name);
+}
+
+int vmm_leave(struct vmm *v, int err)
+{
+	struct vmm_incident in = v->incident;
+
+	lock_release(&v->lock);
+	if (in.nr_lost)
+		report_lost(v, &in);
+	if (err)
+		explain(v, &in, err);
+	return err;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * internal.h - what the files of vmm/ share. The theory is in vmm.c.
+ */
+#ifndef VMM_INTERNAL_H
+#define VMM_INTERNAL_H
+
+#include "core/overflow.h"
+#include "vmm/vmm.h"
+
+/* States of a handle, and of its chunks; vmm.c draws the transitions. */
+enum vmm_state {
+	VMM_CREATED,		/* no address: spare, or on its way */
+	VMM_MAPPED,		/* has an address, no access yet */
+	VMM_ACCESSIBLE,		/* in use by the caller */
+	VMM_IDLE,		/* accessible, in use by nobody */
+	VMM_LOST,		/* giving it back failed */
+};
+
+#define VMM_NO_CHUNK ((u32)-1)
+
+/* One physical handle. Locking: vmm->lock. */
+struct vmm_handle {
+	struct list node;	/* in idle[], spare or lost */
+	u64 id;			/* the backend's */
+	u32 first;		/* chunk where it is mapped; VMM_NO_CHUNK */
+	u32 nr;			/* chunks */
+	enum vmm_state state;
+	bool is_new;		/* created by the vmm_map() that runs */
+	bool is_told;		/* that it is lost was reported */
+};
+
+static inline struct vmm_handle **vmm_chunk(const struct vmm *v, u32 chunk)
+{
+	return (struct vmm_handle **)(void *)v->chunks.base + chunk;
+}
+
+static inline u64 vmm_bytes(const struct vmm *v, u64 chunks)
+{
+	return chunks << v->chunk_shift;
+}
+
+static inline u64 vmm_chunk_addr(const struct vmm *v, u32 chunk)
+{
+	return vmm_addr(v, vmm_chunk_offset(v, chunk));
+}
+
+/* Counters have one writer at a time and many readers. */
+static inline void vmm_count(u64 *counter, s64 delta)
+{
+	WRITE_ONCE(*counter, *counter + (u64)delta);
+}
+
+/* ---- calls.c: backend calls, counted ---------------------------------- */
+
+int vmm_call_reserve(struct vmm *v, u64 size, u64 *addr);
+int vmm_call_unreserve(struct vmm *v, u64 addr, u64 size);
+int vmm_call_create(struct vmm *v, u64 size, u64 *id);
+int vmm_call_release(struct vmm *v, u64 id, u64 size);
+int vmm_call_map(struct vmm *v, u64 addr, u64 size, u64 id);
+int vmm_call_set_access(struct vmm *v, u64 addr, u64 size);
+int vmm_call_unmap(struct vmm *v, u64 addr, u64 size);
+
+/* ---- incident.c: telling what went wrong ------------------------------ */
+
+void vmm_incident_op(struct vmm *v, enum vmm_op op, u64 size);
+void vmm_incident_lack(struct vmm *v, const char *what);
+void vmm_incident_lost(struct vmm *v, const struct vmm_handle *h,
+		       enum vmm_op op, int err);
+/* Take the lock and begin with a clean record. */
+void vmm_enter(struct vmm *v);
+/* Drop the lock; report what was lost; set the error text when @err. */
+int vmm_leave(struct vmm *v, int err);
+
+/* ---- reserve.c: addresses --------------------------------------------- */
+
+/* The first reservation; sets base, base_bytes and max_chunks. */
+int __must_check vmm_reserve_first(struct vmm *v, u64 reserve);
+/* Free all reservations. 0, or -EIO when some could not be. */
+int vmm_unreserve_all(struct vmm *v);
+/* A run of @nr chunk numbers, from the reservations that are there or from a
+ * further one. 0, -ENOMEM, or the backend's error. */
+int __must_check vmm_run_alloc(struct vmm *v, u32 nr, u32 *first);
+
+/* ---- handle.c: handles and their transitions -------------------------- */
+
+int __must_check vmm_handle_create(struct vmm *v, u32 nr,
+				   struct vmm_handle **out);
+int vmm_handle_release(struct vmm *v, struct vmm_handle *h);
+int __must_check vmm_handle_map(struct vmm *v, struct vmm_handle *h,
+				u32 first);
+int vmm_handle_unmap(struct vmm *v, struct vmm_handle *h);
+/* Unmap and release. */
+int vmm_handle_destroy(struct vmm *v, struct vmm_handle *h);
+/* Try once more to give back each lost handle. 0, or -EIO if any is left. */
+int vmm_lost_retry(struct vmm *v);
+
+/* ---- idle.c: memory that nobody uses ---------------------------------- */
+
+void vmm_idle_put(struct vmm *v, struct vmm_handle *h);
+/* An idle run of this shape, accessible and now in use. */
+bool vmm_idle_take(struct vmm *v, u32 nr, u32 handle_chunks, u32 *first);
+void vmm_spare_put(struct vmm *v, struct vmm_handle *h);
+struct vmm_handle *vmm_spare_take(struct vmm *v);
+/* Unmap idle single-chunk mappings until there are @nr spare handles. */
+void vmm_spare_gather(struct vmm *v, u64 nr);
+/* Give back one piece towards @chunks that are wanted, but leave @keep_spare
+ * spare handles. False when there is nothing to give back; *@err is set when
+ * it got lost instead. */
+bool vmm_idle_give(struct vmm *v, u64 chunks, u64 keep_spare, int *err);
+/* Give back everything but @keep_spare spare handles. True if that was any. */
+bool vmm_idle_give_all(struct vmm *v, u64 keep_spare);
+
+static inline u64 vmm_nr_idle_singles(const struct vmm *v)
+{
+	return v->idle_runs.nr_free;
+}
+
+#endif /* VMM_INTERNAL_H */
