@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * alloc.c - the fast paths: what an allocation and a free do on a hit.
+ *
+ *   alloc   class of the size, by table; pop a slot from the main sheaf; write
+ *           the tag; count; the slot's address
+ *   free    offset of the address; its tag: live, and of a class with a bin?;
+ *           end the life by exchange; push; count
+ *
+ * Everything else is a tail call into a slow path (slow.c), so that the
+ * compiler saves no register on the way of a hit.
+ */
+#include "slab/alloc.h"
+#include "slab/heap.h"
+
+static __always_inline void count_alloc(struct slabdev_seg_counters *n,
+					u64 size)
+{
+	count_add(&n->allocs, 1);
+	count_add(&n->alloc_bytes, size);
+}
+
+static __always_inline void count_free(struct slabdev_seg_counters *n,
+				       u64 size)
+{
+	count_add(&n->frees, 1);
+	count_add(&n->free_bytes, size);
+}
+
+static __always_inline void *fast_ptr(const struct slabdev *sd, slot_t slot)
+{
+	u64 offset = (u64)slot << GRANULE_SHIFT;
+
+	if (unlikely(slot >= sd->fast_slots))
+		return to_ptr(space_addr(sd, offset));
+	return to_ptr(sd->base + offset);
+}
+
+/* The granule of an address that has a tag; false: take the slow path. */
+static __always_inline bool fast_slot(const struct slabdev *sd, const void *p,
+				      slot_t *slot)
+{
+	u64 offset = (u64)(uintptr_t)p - sd->base;
+
+	*slot = (slot_t)(offset >> GRANULE_SHIFT);
+	return likely(offset < READ_ONCE(sd->high) && offset % GRANULE == 0);
+}
+
+void *slabdev_alloc(struct slabdev *sd, size_t size)
+{
+	unsigned int class;
+	struct heap *h;
+	slot_t slot;
+
+	if (unlikely(size - 1 >= GENERAL_MAX || !sd))
+		return alloc_unusual(sd, size);
+	class = layout_class(size);
+	h = thread_self->heap[sd->id];
+	if (unlikely(!sheaf_pop(h, &h->bin[class], &slot)))
+		return alloc_general(sd, class, size, 0);
+	tag_general(sd, class, slot, size);
+	count_alloc(&h->count[class], size);
+	return fast_ptr(sd, slot);
+}
+
+int slabdev_free(struct slabdev *sd, void *p)
+{
+	unsigned int class;
+	struct heap *h;
+	slot_t slot;
+	tag_t tag;
+	u64 size;
+
+	if (unlikely(!sd || !fast_slot(sd, p, &slot)))
+		return free_unusual(sd, p);
+	tag = tag_load(&sd->tags[slot]);
+	class = tag_code(tag);
+	if (unlikely(!tag_is_live(tag) || class > CODE_DIRECT_LAST ||
+		     !tag_take(&sd->tags[slot])))
+		return free_unusual(sd, p);
+	size = tagged_size(sd, tag, slot);
+	h = thread_self->heap[sd->id];
+	if (unlikely(!sheaf_push(h, &h->bin[class], slot)))
+		return free_taken(sd->class[class], slot, size);
+	count_free(&h->count[class], size);
+	return 0;
+}
+
+void *slabdev_cache_alloc(struct slabdev_cache *cache)
+{
+	struct class *c = cache_class(cache);
+	struct heap *h;
+	slot_t slot;
+
+	if (unlikely(!c || c->code > CODE_DIRECT_LAST))
+		return cache_alloc_unusual(c);
+	h = thread_self->heap[c->sd->id];
+	if (unlikely(!sheaf_pop(h, &h->bin[c->code], &slot)))
+		return cache_alloc_unusual(c);
+	tag_store(&c->sd->tags[slot], tag_make(c->code, 0));
+	count_alloc(&h->count[c->code], c->object_size);
+	return fast_ptr(c->sd, slot);
+}
+
+int slabdev_cache_free(struct slabdev_cache *cache, void *p)
+{
+	struct class *c = cache_class(cache);
+	struct heap *h;
+	slot_t slot;
+	tag_t *tag;
+
+	if (unlikely(!c || !fast_slot(c->sd, p, &slot)))
+		return cache_free_unusual(c, p);
+	tag = &c->sd->tags[slot];
+	if (unlikely(tag_load(tag) != tag_make(c->code, 0) ||
+		     c->code > CODE_DIRECT_LAST || !tag_take(tag)))
+		return cache_free_unusual(c, p);
+	h = thread_self->heap[c->sd->id];
+	if (unlikely(!sheaf_push(h, &h->bin[c->code], slot)))
+		return free_taken(c, slot, c->object_size);
+	count_free(&h->count[c->code], c->object_size);
+	return 0;
+}

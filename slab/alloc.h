@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * alloc.h - from the fast paths (alloc.c) to the slow ones (slow.c, large.c).
+ *
+ * An allocation ends with object_begin(), which makes the object live and
+ * books it; a free begins by ending the object's life (tag_take, tiny_take,
+ * large_free), which exactly one caller can do, and books it last. What fails
+ * in between has changed no figure but the failure counts.
+ */
+#ifndef SLAB_ALLOC_H
+#define SLAB_ALLOC_H
+
+#include "slab/slab.h"
+
+/* Is it a general class whose rounding needs the second tag? */
+static inline bool code_has_two_tags(unsigned int code)
+{
+	return code - (CLASS_ONE_TAG + 1) < NR_GENERAL - CLASS_ONE_TAG;
+}
+
+/* An object of a general class becomes live. */
+static inline void tag_general(struct slabdev *sd, unsigned int class,
+			       slot_t slot, u64 size)
+{
+	u32 rounding = sd->code_size[class] - (u32)size;
+
+	if (class > CLASS_ONE_TAG)
+		tag_store(&sd->tags[slot + 1], (tag_t)(rounding >> 8));
+	tag_store(&sd->tags[slot], tag_make(class, rounding));
+}
+
+/* What the user asked for; @tag is that of @slot, of a code with a bin. */
+static inline u64 tagged_size(const struct slabdev *sd, tag_t tag, slot_t slot)
+{
+	unsigned int code = tag_code(tag);
+	u32 rounding = tag & 0xff;
+
+	if (code_has_two_tags(code))
+		rounding |= (u32)tag_load(&sd->tags[slot + 1]) << 8;
+	return sd->code_size[code] - rounding;
+}
+
+/* The same for a live object of class @c, whatever its code. */
+static inline u64 object_size(const struct class *c, slot_t slot)
+{
+	tag_t tag = tag_load(&c->sd->tags[slot]);
+
+	if (tag_code(tag) <= NR_GENERAL)
+		return tagged_size(c->sd, tag, slot);
+	return c->object_size;
+}
+
+/* ---- slow.c ----------------------------------------------------------- */
+
+/* A free object becomes live, and is booked: its address. */
+void *object_begin(struct heap *h, struct class *c, slot_t slot, u64 size);
+/* A size above GENERAL_MAX, 0, or no space. */
+void *alloc_unusual(struct slabdev *sd, size_t size) __cold;
+/* A general class, whatever it takes. */
+void *alloc_general(struct slabdev *sd, unsigned int class, u64 size,
+		    unsigned int flags) __cold;
+void *cache_alloc_unusual(struct class *c) __cold;
+/* Like slabdev_cache_alloc() with GET_ flags. */
+void *class_alloc(struct class *c, u64 size, unsigned int flags);
+
+/* Not a live object with a bin: find out what it is. */
+int free_unusual(struct slabdev *sd, void *p) __cold;
+int cache_free_unusual(struct class *c, void *p) __cold;
+/* The object's life has ended, but its sheaf is full. */
+int free_taken(struct class *c, slot_t slot, u64 size) __cold;
+
+/*
+ * The first line of a public call that has no fast path: 0; -EINVAL NULL,
+ * -EOWNERDEAD the space did not survive a fork, with the text set.
+ */
+int __must_check space_check(const struct slabdev *sd, const char *call);
+int __must_check cache_check(const struct class *c, const char *call);
+/* Book a failed allocation and set errno; NULL. @c may be NULL. */
+void *alloc_failed(struct slabdev *sd, struct class *c, int err) __cold;
+
+/* ---- large.c ---------------------------------------------------------- */
+
+/* A run of slices for @size bytes at @align. */
+void *large_alloc(struct slabdev *sd, u64 size, u64 align, unsigned int flags);
+/* The object that begins at @offset; its tag was live with CODE_LARGE. */
+void large_free(struct slabdev *sd, u64 offset);
+/* Is there a live large object that begins at @slice? */
+bool large_is_live(struct slabdev *sd, u32 slice);
+/* After a fork: book the live object that begins at @slice. */
+void large_adopt(struct slabdev *sd, u32 slice);
+/* Bytes that an object of @size has; 0: cannot be rounded. */
+u64 large_roundup(u64 size);
+
+/* ---- lookup.c --------------------------------------------------------- */
+
+enum place_kind {
+	PLACE_FOREIGN,	/* no address of the space */
+	PLACE_UNUSED,	/* of the space, but in no slab or object */
+	PLACE_SLACK,	/* in a slab's tail */
+	PLACE_OBJECT,	/* in an object of a class */
+	PLACE_LARGE,	/* in a large object */
+	PLACE_GONE,	/* where an object began whose slab or run is gone */
+};
+
+/* What is at an address: for errors, reports and questions. */
+struct place {
+	enum place_kind kind;
+	bool live;
+	bool start;		/* the address is the object's first byte */
+	u64 offset;		/* of the address */
+	u64 object;		/* offset of the object */
+	u64 size;		/* bytes asked for, when live */
+	u64 usable;		/* bytes of the object */
+	struct class *class;	/* OBJECT, SLACK, GONE */
+	struct slab *slab;
+	slot_t slot;		/* OBJECT */
+};
+void lookup(struct slabdev *sd, const void *p, struct place *at);
+
+#endif /* SLAB_ALLOC_H */

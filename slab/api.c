@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * api.c - general allocations with details: alignment, flags, zeroing,
+ * realloc, and the questions about an object.
+ */
+#include <errno.h>
+
+#include "core/log.h"
+#include "core/overflow.h"
+#include "core/usercopy.h"
+#include "slab/alloc.h"
+#include "slab/badfree.h"
+#include "slab/heap.h"
+#include "slab/visit.h"
+
+#define ALIGN_MAX GIB
+#define REQ_FLAGS (SLABDEV_REQ_ZERO | SLABDEV_REQ_NO_GROW | \
+		   SLABDEV_REQ_NO_REPORT)
+
+static void *fail(int err)
+{
+	errno = -err;
+	return NULL;
+}
+
+static int check_req(const struct slabdev_req *req)
+{
+	if (req->align && (!is_power_of_2(req->align) ||
+			   req->align > ALIGN_MAX))
+		return error_set(-EINVAL, "req.align %zu is not a power of two "
+				 "up to 1 GiB", req->align);
+	if ((req->flags & ~REQ_FLAGS) || req->reserved)
+		return error_set(-EINVAL, "req.flags %#x has bits that this "
+				 "version does not know", req->flags);
+	if (req->stream)
+		return error_set(-ENOTSUP, "req.stream: a host space has no "
+				 "streams");
+	return 0;
+}
+
+/* Size and alignment decide between a size class and a run of slices. */
+static void *alloc_any(struct slabdev *sd, size_t size, size_t align,
+		       unsigned int flags)
+{
+	unsigned int class = 0;
+
+	if (size <= GENERAL_MAX && align <= SLICE_SIZE)
+		class = layout_class_aligned(size, max(align, SLABDEV_ALIGN));
+	if (class)
+		return alloc_general(sd, class, size, flags);
+	return large_alloc(sd, size, max(align, (size_t)SLICE_SIZE), flags);
+}
+
+/* Undo an allocation that its caller will not see. */
+static void alloc_undo(struct slabdev *sd, void *p, size_t size)
+{
+	struct class *c;
+	struct place at;
+
+	lookup(sd, p, &at);
+	c = at.class ? at.class : sd->class[CLASS_LARGE];
+	slabdev_free(sd, p);
+	heap_uncount(heap_get(sd), c, size);
+}
+
+static void *zero(struct slabdev *sd, void *p, size_t size)
+{
+	int err = vmm_fill(&sd->vmm, (u64)(uintptr_t)p, size, 0, NULL);
+
+	if (!err)
+		return p;
+	alloc_undo(sd, p, size);
+	return alloc_failed(sd, NULL, error_set(err, "zeroing %zu bytes failed",
+						size));
+}
+
+void *slabdev_alloc_ex(struct slabdev *sd, size_t size,
+		       const struct slabdev_req *user_req)
+{
+	struct slabdev_req req = SLABDEV_REQ_INIT;
+	void *p;
+	int err;
+
+	err = space_check(sd, "slabdev_alloc_ex");
+	if (err)
+		return fail(err);
+	err = copy_struct_from_user(&req, sizeof(req), user_req, "req");
+	if (!err)
+		err = check_req(&req);
+	if (err)
+		return fail(err);
+	if (!size) {
+		errno = 0;
+		return NULL;
+	}
+	p = alloc_any(sd, size, req.align, req.flags);
+	if (p && (req.flags & SLABDEV_REQ_ZERO))
+		p = zero(sd, p, size);
+	return p;
+}
+
+void *slabdev_alloc_aligned(struct slabdev *sd, size_t size, size_t align)
+{
+	struct slabdev_req req = SLABDEV_REQ_INIT;
+
+	req.align = align;
+	if (!align)
+		return fail(error_set(-EINVAL, "an alignment of 0"));
+	return slabdev_alloc_ex(sd, size, &req);
+}
+
+void *slabdev_zalloc(struct slabdev *sd, size_t size)
+{
+	struct slabdev_req req = SLABDEV_REQ_INIT;
+
+	req.flags = SLABDEV_REQ_ZERO;
+	return slabdev_alloc_ex(sd, size, &req);
+}
+
+void *slabdev_alloc_array(struct slabdev *sd, size_t n, size_t size)
+{
+	int err = space_check(sd, "slabdev_alloc_array");
+	u64 bytes;
+
+	if (err)
+		return fail(err);
+	if (mul_overflows(n, size, &bytes))
+		return alloc_failed(sd, sd->class[CLASS_LARGE],
+				    error_set(-EOVERFLOW, "%zu objects of %zu "
+					      "bytes are more than an address "
+					      "can count", n, size));
+	return slabdev_alloc(sd, bytes);
+}
+
+/* ---- Questions -------------------------------------------------------- */
+
+/* The live object that begins at @p; false: there is none. */
+static bool find_object(struct slabdev *sd, const void *p, struct place *at)
+{
+	u32 side = visit_begin(sd);
+
+	lookup(sd, p, at);
+	visit_end(sd, side);
+	return (at->kind == PLACE_OBJECT || at->kind == PLACE_LARGE) &&
+	       at->start && at->live;
+}
+
+size_t slabdev_usable_size(struct slabdev *sd, const void *p)
+{
+	struct place at;
+
+	if (!p || space_check(sd, "slabdev_usable_size"))
+		return 0;
+	return find_object(sd, p, &at) ? at.usable : 0;
+}
+
+size_t slabdev_size_roundup(struct slabdev *sd, size_t size)
+{
+	if (!sd || !size)
+		return 0;
+	if (size <= GENERAL_MAX)
+		return layout_class_size[layout_class(size)];
+	return large_roundup(size);
+}
+
+/* ---- Realloc ---------------------------------------------------------- */
+
+static int refuse(struct slabdev *sd, const void *p)
+{
+	u32 side = visit_begin(sd);
+	struct report r;
+	struct place at;
+	bool was_object;
+	int err;
+
+	lookup(sd, p, &at);
+	was_object = at.kind == PLACE_GONE ||
+		     ((at.kind == PLACE_OBJECT || at.kind == PLACE_LARGE) &&
+		      at.start);
+	err = bad_free(&r, sd, NULL, p, &at, was_object ? -EALREADY : -EINVAL);
+	visit_end(sd, side);
+	report_end(&r);
+	return err;
+}
+
+/*
+ * The new size fits the memory that the object has, and is not so much smaller
+ * that less memory would serve it.
+ */
+static bool fits_in_place(struct slabdev *sd, const struct place *at,
+			  size_t size)
+{
+	if (size >= at->size)
+		return size <= at->usable;
+	if (at->kind == PLACE_LARGE)
+		return large_roundup(size) == at->usable;
+	return slabdev_size_roundup(sd, size) == at->usable;
+}
+
+static void resize_in_place(struct slabdev *sd, const struct place *at,
+			    size_t size)
+{
+	struct class *c = at->class ? at->class : sd->class[CLASS_LARGE];
+
+	if (at->kind == PLACE_LARGE)
+		WRITE_ONCE(at->slab->size, size);
+	else
+		tag_general(sd, c->code, at->slot, size);
+	heap_count_resize(heap_get(sd), c, at->size, size);
+}
+
+static void *move_object(struct slabdev *sd, void *p, const struct place *at,
+			 size_t size)
+{
+	void *to = slabdev_alloc(sd, size);
+	int err;
+
+	if (!to)
+		return NULL;
+	err = vmm_copy(&sd->vmm, (u64)(uintptr_t)to, (u64)(uintptr_t)p,
+		       min(at->size, (u64)size), NULL);
+	if (err) {
+		alloc_undo(sd, to, size);
+		return alloc_failed(sd, NULL,
+				    error_set(err, "the copy failed"));
+	}
+	slabdev_free(sd, p);
+	return to;
+}
+
+void *slabdev_realloc(struct slabdev *sd, void *p, size_t size)
+{
+	struct place at;
+	int err;
+
+	err = space_check(sd, "slabdev_realloc");
+	if (err)
+		return fail(err);
+	if (!p)
+		return slabdev_alloc(sd, size);
+	if (!find_object(sd, p, &at))
+		return fail(refuse(sd, p));
+	if (at.class && at.class->rec->type == SLABDEV_SEG_CACHE)
+		return fail(error_set(-EINVAL, "%p is an object of cache %s: "
+				      "its size cannot change", p,
+				      at.class->rec->name));
+	if (!size) {
+		err = slabdev_free(sd, p);
+		errno = -err;
+		return NULL;
+	}
+	if (fits_in_place(sd, &at, size)) {
+		resize_in_place(sd, &at, size);
+		return p;
+	}
+	return move_object(sd, p, &at, size);
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* badfree.c - wrong pointers, in words; see badfree.h. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "slab/badfree.h"
+
+#define PLACE_TEXT_MAX 256
+
+static void describe_object(const struct slabdev *sd, const void *p,
+			    const struct place *at, const char *name, char *buf,
+			    size_t len)
+{
+	unsigned long long into = at->offset - at->object;
+
+	if (into)
+		snprintf(buf, len, "%p is %llu bytes inside a %s object of %s "
+			 "in space %s, which begins at %p", p, into,
+			 at->live ? "live" : "free", name, sd->name,
+			 to_ptr(space_addr(sd, at->object)));
+	else if (at->live)
+		snprintf(buf, len, "%p is a live object of %s in space %s: "
+			 "%llu bytes asked for, %llu usable", p, name,
+			 sd->name, (unsigned long long)at->size,
+			 (unsigned long long)at->usable);
+	else
+		snprintf(buf, len, "%p is a free object of %s in space %s", p,
+			 name, sd->name);
+}
+
+void describe_place(const struct slabdev *sd, const void *p,
+		    const struct place *at, char *buf, size_t len)
+{
+	switch (at->kind) {
+	case PLACE_FOREIGN:
+		snprintf(buf, len, "%p is no address of space %s", p, sd->name);
+		break;
+	case PLACE_UNUSED:
+		snprintf(buf, len, "%p is an address of space %s where there "
+			 "is no object", p, sd->name);
+		break;
+	case PLACE_SLACK:
+		snprintf(buf, len, "%p is in the unused tail of a slab of %s "
+			 "in space %s", p, at->class->rec->name, sd->name);
+		break;
+	case PLACE_OBJECT:
+		describe_object(sd, p, at, at->class->rec->name, buf, len);
+		break;
+	case PLACE_LARGE:
+		describe_object(sd, p, at, "large", buf, len);
+		break;
+	case PLACE_GONE:
+		snprintf(buf, len, "%p was an object of %s in space %s, and "
+			 "was freed", p, at->class->rec->name, sd->name);
+		break;
+	}
+}
+
+static enum report_kind kind_of(const struct class *c, const struct place *at,
+				int err)
+{
+	if (err == -EALREADY)
+		return REPORT_DOUBLE_FREE;
+	if (c && at->start && at->live && at->class != c)
+		return REPORT_WRONG_CACHE;
+	return REPORT_INVALID_POINTER;
+}
+
+static const char *headline(enum report_kind kind, const struct place *at)
+{
+	if (kind == REPORT_DOUBLE_FREE)
+		return "Object already free";
+	if (kind == REPORT_WRONG_CACHE)
+		return "Object belongs to a different cache";
+	if (at->kind == PLACE_FOREIGN)
+		return "Invalid object pointer: not of this space";
+	if ((at->kind == PLACE_OBJECT || at->kind == PLACE_LARGE) && !at->start)
+		return "Invalid object pointer: inside an object";
+	return "Invalid object pointer: no object there";
+}
+
+int bad_free(struct report *r, const struct slabdev *sd, const struct class *c,
+	     const void *p, const struct place *at, int err)
+{
+	enum report_kind kind = kind_of(c, at, err);
+	char text[PLACE_TEXT_MAX];
+
+	describe_place(sd, p, at, text, sizeof(text));
+	report_start(r, kind, sd->name, "%s", headline(kind, at));
+	report_line(r, "%s", text);
+	if (c)
+		report_line(r, "it was to be freed to cache %s", c->rec->name);
+	report_line(r, "nothing was changed");
+	return error_set(err, "%s", text);
+}

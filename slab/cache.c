@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * cache.c - named caches: a class that a user made.
+ *
+ * The first 39 caches of a space get a tag code of their own, and with it the
+ * fast paths of alloc.c; later ones and tiny ones share a code and find their
+ * class through the slab's descriptor.
+ *
+ * Locking: the space lock for the list of caches and for class numbers. A
+ * number is free again when its record is; until then the name is taken.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "core/overflow.h"
+#include "core/usercopy.h"
+#include "slab/alloc.h"
+#include "slab/barn.h"
+#include "slab/class.h"
+#include "slab/heap.h"
+#include "slab/live.h"
+#include "slab/segment.h"
+#include "slab/steal.h"
+#include "slab/tiny.h"
+#include "slab/visit.h"
+
+#define CACHE_ALIGN_MAX MIB
+#define SHARED_FIRST CLASS_WINDOW
+
+/* ---- Create ----------------------------------------------------------- */
+
+static int check_name(const char *name)
+{
+	size_t i, len;
+
+	if (!name)
+		return error_set(-EINVAL, "the cache's name is NULL");
+	len = strnlen(name, SLABDEV_NAME_MAX + 1);
+	if (!len || len > SLABDEV_NAME_MAX)
+		return error_set(-EINVAL, "cache name \"%.40s\": 1 to %d "
+				 "characters are allowed", name,
+				 SLABDEV_NAME_MAX);
+	for (i = 0; i < len; i++)
+		if (name[i] <= ' ' || name[i] > '~')
+			return error_set(-EINVAL, "cache name \"%s\": "
+					 "character %zu is not printable, or a "
+					 "blank",
+					 name, i + 1);
+	return 0;
+}
+
+static int check_args(size_t size, const struct slabdev_cache_args *args)
+{
+	if (!size || size > CACHE_OBJECT_MAX)
+		return error_set(-EINVAL, "object size %zu: 1 to %llu bytes "
+				 "are allowed", size,
+				 (unsigned long long)CACHE_OBJECT_MAX);
+	if (args->align && (!is_power_of_2(args->align) ||
+			    args->align > CACHE_ALIGN_MAX))
+		return error_set(-EINVAL, "args.align %zu is not a power of "
+				 "two up to 1 MiB", args->align);
+	if (args->flags || args->reserved)
+		return error_set(-EINVAL, "args.flags %#x has bits that this "
+				 "version does not know", args->flags);
+	return 0;
+}
+
+/* The largest power of two that divides the size, within bounds. */
+static u64 natural_align(u64 size)
+{
+	u64 align = size & -size;
+
+	return min(max(align, (u64)TINY_MIN), GRANULE);
+}
+
+static void shape_class(struct class *c, size_t size,
+			const struct slabdev_cache_args *args)
+{
+	u64 align = args->align ? max(args->align, (size_t)TINY_MIN) :
+				  natural_align(size);
+	u64 stride = align_up(size, align);
+	struct slab_shape shape;
+
+	if (stride >= GRANULE) {
+		align = max(align, GRANULE);
+		stride = align_up(size, align);
+		shape = layout_shape(stride);
+		c->shift = GRANULE_SHIFT;
+	} else {
+		shape = layout_tiny_shape((u32)stride);
+		c->shift = (u8)__builtin_ctzll(stride);
+	}
+	c->stride = (u32)stride;
+	c->align = (u32)align;
+	c->object_size = (u32)size;
+	c->nr = shape.nr;
+	c->span = shape.span;
+	c->sheaf_cap = stride > GENERAL_MAX ? 0 :
+		       layout_sheaf_cap(stride, args->sheaf_bytes);
+	c->barn_max = barn_limit(stride, c->sheaf_cap);
+	c->ctor = args->ctor;
+	c->ctor_arg = args->ctor_arg;
+}
+
+/* A free class number in [first, end); 0: none. */
+static u32 free_id_locked(struct slabdev *sd, u32 first, u32 end)
+{
+	for (; first < end; first++)
+		if (!sd->class[first])
+			return first;
+	return 0;
+}
+
+static int pick_id_locked(struct slabdev *sd, struct class *c)
+{
+	u32 id = 0;
+
+	if (!class_is_tiny(c))
+		id = free_id_locked(sd, CODE_CACHE_FIRST, CODE_CACHE_LAST + 1);
+	c->code = id ? (u8)id : CODE_SHARED;
+	if (!id)
+		id = free_id_locked(sd, SHARED_FIRST, CLASS_MAX);
+	/* Tiny ones do without a code, but a number is a number. */
+	if (!id)
+		id = free_id_locked(sd, CODE_CACHE_FIRST, CODE_CACHE_LAST + 1);
+	if (!id)
+		return error_set(-ENOSPC, "space %s has as many caches as "
+				 "there can be", sd->name);
+	c->id = (u16)id;
+	return 0;
+}
+
+static bool name_is_taken_locked(struct slabdev *sd, const char *name)
+{
+	struct class *c;
+
+	list_for_each_entry(c, &sd->caches, link)
+		if (!strcmp(c->rec->name, name))
+			return true;
+	return false;
+}
+
+static int register_locked(struct slabdev *sd, struct class *c,
+			   const char *name)
+{
+	int err;
+
+	if (name_is_taken_locked(sd, name))
+		return error_set(-EEXIST, "space %s has a cache named %s "
+				 "already", sd->name, name);
+	err = pick_id_locked(sd, c);
+	if (err)
+		return err;
+	err = segment_window(sd, c->id / CLASS_WINDOW);
+	if (err)
+		return err;
+	c->rec = &sd->window[c->id / CLASS_WINDOW]->cls[c->id % CLASS_WINDOW];
+	memset(c->rec->name, 0, sizeof(c->rec->name));
+	memcpy(c->rec->name, name, strlen(name));
+	c->rec->type = SLABDEV_SEG_CACHE;
+	class_init(c);
+	if (c->code <= CODE_DIRECT_LAST)
+		sd->code_size[c->code] = c->object_size;
+	list_add_tail(&c->link, &sd->caches);
+	store_release(&sd->class[c->id], c);
+	store_release(&c->rec->state, SLABDEV_SEG_USED);
+	WRITE_ONCE(sd->rec->nr_caches, sd->rec->nr_caches + 1);
+	return 0;
+}
+
+int slabdev_cache_create(struct slabdev_cache **cache, struct slabdev *sd,
+			 const char *name, size_t object_size,
+			 const struct slabdev_cache_args *user_args)
+{
+	struct slabdev_cache_args args = SLABDEV_CACHE_ARGS_INIT;
+	struct class *c;
+	int err;
+
+	err = space_check(sd, "slabdev_cache_create");
+	if (err)
+		return err;
+	if (!cache)
+		return error_set(-EINVAL,
+				 "slabdev_cache_create: cache is NULL");
+	err = copy_struct_from_user(&args, sizeof(args), user_args, "args");
+	if (!err)
+		err = check_name(name);
+	if (!err)
+		err = check_args(object_size, &args);
+	if (err)
+		return err;
+	c = metapool_alloc(&sd->class_pool);
+	if (!c)
+		return error_set(-ENOMEM, "no host memory for cache %s", name);
+	c->sd = sd;
+	shape_class(c, object_size, &args);
+	lock_acquire(&sd->lock);
+	err = register_locked(sd, c, name);
+	lock_release(&sd->lock);
+	if (err) {
+		metapool_free(&sd->class_pool, c);
+		return err;
+	}
+	*cache = class_cache(c);
+	return 0;
+}
+
+/* ---- Destroy ---------------------------------------------------------- */
+
+static void unregister(struct class *c)
+{
+	struct slabdev *sd = c->sd;
+
+	lock_acquire(&sd->lock);
+	list_del(&c->link);
+	store_release(&c->rec->state, SLABDEV_SEG_FREE);
+	segment_retire_class(sd, c->id);
+	store_release(&sd->class[c->id], (struct class *)NULL);
+	WRITE_ONCE(sd->rec->nr_caches, sd->rec->nr_caches - 1);
+	lock_release(&sd->lock);
+}
+
+/*
+ * Visitors may have objects of the class in their hands: first those that they
+ * took out of sheaves, then those out of the barn. After that all are back.
+ */
+static bool empty_class(struct class *c)
+{
+	bool all = false;
+	u32 i;
+
+	for (i = 0; i < 2 && (!all || READ_ONCE(c->rec->slabs)); i++) {
+		visit_wait(c->sd);
+		all = take_back(c->sd, c);
+	}
+	return all && !READ_ONCE(c->rec->slabs);
+}
+
+int slabdev_cache_destroy(struct slabdev_cache *cache)
+{
+	struct class *c = cache_class(cache);
+	u64 live;
+	int err;
+
+	if (!c)
+		return 0;
+	err = cache_check(c, "slabdev_cache_destroy");
+	if (err)
+		return err;
+	live = live_count(c);
+	if (live) {
+		live_report(c->sd, c, "destroying a cache");
+		return error_set(-EBUSY, "cache %s has %llu live objects",
+				 c->rec->name, (unsigned long long)live);
+	}
+	if (!empty_class(c))
+		return error_set(-EBUSY, "cache %s: a thread is still inside a "
+				 "call on it", c->rec->name);
+	unregister(c);
+	visit_wait(c->sd);
+	class_fini(c);
+	metapool_free(&c->sd->class_pool, c);
+	return 0;
+}
+
+int slabdev_cache_shrink(struct slabdev_cache *cache)
+{
+	struct class *c = cache_class(cache);
+	int err = cache_check(c, "slabdev_cache_shrink");
+
+	if (!err)
+		take_back(c->sd, c);
+	return err;
+}
+
+int slabdev_cache_prefill(struct slabdev_cache *cache, size_t n)
+{
+	struct class *c = cache_class(cache);
+	int err = cache_check(c, "slabdev_cache_prefill");
+
+	return err ? err : class_prefill(c, n);
+}
+
+/* ---- Bulk ------------------------------------------------------------- */
+
+/* To the slabs, where they are of use to whoever made the memory short. */
+static void return_slots(struct class *c, size_t n, void *const *p)
+{
+	slot_t slot[64];
+	u32 i;
+
+	while (n) {
+		for (i = 0; n && i < ARRAY_SIZE(slot); i++)
+			slot[i] = (slot_t)(uintptr_t)p[--n];
+		class_put(c, slot, i);
+	}
+}
+
+/*
+ * Slots are collected first, in the caller's array, and become live together:
+ * so a failure takes nothing back that was ever booked.
+ */
+static int collect_slots(struct heap *h, struct class *c, size_t n, void **p)
+{
+	struct bin *b = heap_bin(h, c);
+	u64 refills = 0;
+	slot_t slot;
+	size_t i;
+	int from;
+
+	for (i = 0; i < n; i++) {
+		if (!b || !sheaf_pop(h, b, &slot)) {
+			from = heap_alloc_slow(h, c, 0, &slot);
+			if (from < 0)
+				goto put_back;
+			refills += (u64)from;
+		}
+		p[i] = to_ptr(slot);
+	}
+	if (refills)
+		shared_add(&c->rec->refills, refills);
+	return 0;
+
+put_back:
+	return_slots(c, i, p);
+	memset(p, 0, n * sizeof(*p));
+	return from;
+}
+
+int slabdev_cache_alloc_bulk(struct slabdev_cache *cache, size_t n, void **p)
+{
+	struct class *c = cache_class(cache);
+	struct heap *h;
+	size_t i;
+	int err;
+
+	err = cache_check(c, "slabdev_cache_alloc_bulk");
+	if (err)
+		return err;
+	if (n && !p)
+		return error_set(-EINVAL,
+				 "slabdev_cache_alloc_bulk: p is NULL");
+	h = heap_get(c->sd);
+	err = collect_slots(h, c, n, p);
+	if (err) {
+		alloc_failed(c->sd, c, err);
+		return err;
+	}
+	for (i = 0; i < n; i++)
+		p[i] = object_begin(h, c, (slot_t)(uintptr_t)p[i],
+				    c->object_size);
+	return 0;
+}
+
+int slabdev_cache_free_bulk(struct slabdev_cache *cache, size_t n,
+			    void *const *p)
+{
+	int err, first;
+	size_t i;
+
+	first = cache_check(cache_class(cache), "slabdev_cache_free_bulk");
+	if (first)
+		return first;
+	if (n && !p)
+		return error_set(-EINVAL,
+				 "slabdev_cache_free_bulk: p is NULL");
+	for (i = 0; i < n; i++) {
+		err = slabdev_cache_free(cache, p[i]);
+		if (err && !first)
+			first = err;
+	}
+	return first;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * class.h - the slabs of one class: where sheaves are filled and emptied.
+ *
+ * Slabs with free objects hang in lists by the logarithm of how many they
+ * have; objects are taken from the fullest, so that the emptier ones get the
+ * chance to become empty. One empty slab is kept, since the next refill is
+ * likely to want it; a second one gives its slices back to the pool, and under
+ * SLABDEV_AGGRESSIVE the first one does.
+ *
+ * Locking: class lock inside. A new slab is made, and its objects constructed,
+ * without it; whoever makes one adds it whether or not others were faster.
+ */
+#ifndef SLAB_CLASS_H
+#define SLAB_CLASS_H
+
+#include "slab/slab.h"
+
+/* How an allocation may get what is not there. */
+#define GET_NO_GROW SLABDEV_REQ_NO_GROW
+#define GET_NO_REPORT SLABDEV_REQ_NO_REPORT
+/* Map more if there is more, but take nothing from anybody. */
+#define GET_NO_RECLAIM 0x80000000u
+/* Internal: free objects of the class do not do, there has to be a slab. */
+#define GET_NEW_SLAB 0x40000000u
+
+/* Set up a class whose const fields id .. sheaf_cap are filled in. */
+void class_init(struct class *c);
+void class_fini(struct class *c);
+
+/*
+ * class_get - take free objects out of slabs
+ * @to: room for @most of them
+ * @least: make slabs until there are this many
+ *
+ * Return how many, @least or more; fewer only if growing failed after some
+ * were found; or a negative errno when there is not one.
+ */
+int __must_check class_get(struct class *c, slot_t *to, u32 least, u32 most,
+			   unsigned int flags);
+/* Put @n free objects back into their slabs. */
+void class_put(struct class *c, const slot_t *from, u32 n);
+/* Make slabs until @n objects are free in slabs. 0, or a negative errno and no
+ * slab was added. */
+int __must_check class_prefill(struct class *c, u64 n);
+/* Give every slab with all of its objects back to the pool. */
+void class_drop_empty(struct class *c);
+/* True when class_get() would find an object without a new slab. */
+bool class_has_free(struct class *c);
+
+/* After a fork: no slab is known; then each slab as its objects are, free
+ * where they are not live. */
+void class_forget(struct class *c);
+void class_adopt(struct class *c, u32 slice);
+
+/*
+ * For walks: the class of the slab that @s describes, locked, so that the slab
+ * stays; NULL when it describes none, or no more. The caller is a visitor.
+ */
+struct class *class_lock_slab(struct slabdev *sd, struct slab *s);
+/* Is object number @i of a slab live? */
+bool object_is_live(const struct class *c, const struct slab *s, u32 i);
+
+/* The slab that holds a slot of the class. */
+static inline struct slab *slab_of(const struct class *c, slot_t slot)
+{
+	struct slab *s = c->sd->slabs +
+			 ((u64)slot << c->shift >> SLICE_SHIFT);
+
+	return s - s->back;
+}
+
+static inline u64 slot_offset(const struct class *c, slot_t slot)
+{
+	return (u64)slot << c->shift;
+}
+
+static inline void *slot_ptr(const struct class *c, slot_t slot)
+{
+	return to_ptr(space_addr(c->sd, slot_offset(c, slot)));
+}
+
+static inline slot_t slab_first_slot(const struct class *c,
+				     const struct slab *s)
+{
+	return (slot_t)(slab_offset(c->sd, s) >> c->shift);
+}
+
+/* Number in its slab of the object that holds a slot. */
+static inline u32 slot_index(const struct class *c, const struct slab *s,
+			     slot_t slot)
+{
+	if (c->nr == 1)
+		return 0;
+	return (u32)((slot - slab_first_slot(c, s)) * c->inverse >> 32);
+}
+
+#endif /* SLAB_CLASS_H */

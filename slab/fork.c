@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* fork.c - taking all locks, and rebuilding in the child; see fork.h. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "slab/alloc.h"
+#include "slab/barn.h"
+#include "slab/class.h"
+#include "slab/fork.h"
+#include "slab/heap.h"
+#include "slab/segment.h"
+#include "slab/shrinker.h"
+#include "slab/space.h"
+#include "slab/validate.h"
+
+/* ---- Locks ------------------------------------------------------------ */
+
+static void for_each_class(struct slabdev *sd, void (*fn)(struct class *c))
+{
+	u32 id;
+
+	for (id = 0; id < CLASS_MAX; id++)
+		if (sd->class[id])
+			fn(sd->class[id]);
+}
+
+static void lock_class(struct class *c)
+{
+	lock_acquire_for_fork(&c->lock);
+}
+
+static void lock_barn(struct class *c)
+{
+	lock_acquire_for_fork(&c->barn_lock);
+}
+
+static void unlock_class(struct class *c)
+{
+	lock_release_for_fork(&c->barn_lock);
+	lock_release_for_fork(&c->lock);
+}
+
+static void for_each_metapool(struct slabdev *sd, void (*fn)(struct lock *l))
+{
+	u32 i;
+
+	for (i = 0; i < NR_SHEAF_POOLS; i++)
+		fn(&sd->sheaf_pool[i].lock);
+	fn(&sd->heap_pool.lock);
+	fn(&sd->bin_pool.lock);
+	fn(&sd->class_pool.lock);
+	fn(&sd->tiny_pool.lock);
+	fn(&sd->vmm.handles.lock);
+}
+
+static void lock_space(struct slabdev *sd)
+{
+	lock_acquire_for_fork(&sd->lock);
+}
+
+/* No thread holds locks of two spaces below this rank. */
+static void lock_inside(struct slabdev *sd)
+{
+	lock_acquire_for_fork(&sd->heaps_lock);
+	for_each_class(sd, lock_class);
+	for_each_class(sd, lock_barn);
+	lock_acquire_for_fork(&sd->pool.lock);
+	lock_acquire_for_fork(&sd->vmm.lock);
+	for_each_metapool(sd, lock_acquire_for_fork);
+	segments_before_fork(sd);
+}
+
+static void unlock_inside(struct slabdev *sd)
+{
+	for_each_metapool(sd, lock_release_for_fork);
+	lock_release_for_fork(&sd->vmm.lock);
+	lock_release_for_fork(&sd->pool.lock);
+	for_each_class(sd, unlock_class);
+	lock_release_for_fork(&sd->heaps_lock);
+}
+
+static void unlock_space(struct slabdev *sd)
+{
+	lock_release_for_fork(&sd->lock);
+}
+
+static void lock_everything(void)
+{
+	registry_lock_for_fork();
+	space_each_for_fork(lock_space);
+	validate_lock_for_fork();
+	space_each_for_fork(lock_inside);
+	thread_fork_prepare();
+	log_fork_prepare();
+}
+
+/* All but the log and the thread records, which differ in the child. */
+static void unlock_spaces(void)
+{
+	space_each_for_fork(unlock_inside);
+	validate_unlock_for_fork();
+	space_each_for_fork(unlock_space);
+	registry_unlock_for_fork();
+}
+
+static void unlock_in_parent(void)
+{
+	space_each_for_fork(segments_in_parent);
+	log_fork_done();
+	thread_fork_parent();
+	unlock_spaces();
+}
+
+/* ---- The child -------------------------------------------------------- */
+
+/* Every later call must reach a slow path, which says why. What may still be
+ * the parent's pages is not to be written to. */
+static void give_up(struct slabdev *sd)
+{
+	heap_abandon(sd);
+	segments_privatize(sd);
+	WRITE_ONCE(sd->high, 0);
+	sd->dead = true;
+}
+
+/* All locks are held: counters and heaps. */
+static void take_over(struct slabdev *sd)
+{
+	sd->pid = getpid();
+	/* Those who visited are not here. */
+	sd->visitors[0] = sd->visitors[1] = 0;
+	shrinkers_forget_callers(sd);
+	if (!vmm_survives_fork(&sd->vmm) || segments_in_child(sd))
+		give_up(sd);
+	else
+		heap_forget_all(sd);
+}
+
+static void forget_class(struct class *c)
+{
+	if (c->id == CLASS_LARGE)
+		return;
+	class_forget(c);
+	barn_forget(c);
+}
+
+/* A run that no live object has was some thread's, on its way. */
+static void adopt_run(struct slabdev *sd, u32 slice, u32 n)
+{
+	struct slab *s = sd->slabs + slice;
+	enum slab_state state = slab_state(s);
+	bool huge = pool_is_huge(sd, slice);
+
+	if (state == SLAB_OBJECTS || state == SLAB_TINY) {
+		class_adopt(sd->class[slab_class(s)], slice);
+		return;
+	}
+	if (large_is_live(sd, slice)) {
+		large_adopt(sd, slice);
+		return;
+	}
+	slab_unpublish(s);
+	if (huge)
+		pool_free_huge(sd, slice);
+	else
+		pool_free(sd, slice, n);
+}
+
+/* No lock is held, and nobody else is here. */
+static void rebuild(struct slabdev *sd)
+{
+	u32 slice, n = 0;
+
+	if (sd->dead)
+		return;
+	for_each_class(sd, forget_class);
+	segments_settle(sd);
+	WRITE_ONCE(sd->rec->out_bytes, 0);
+	WRITE_ONCE(sd->rec->large_bytes, 0);
+	WRITE_ONCE(sd->rec->large_slack, 0);
+	for (slice = pool_next_run(sd, 0, &n); slice != RANGE_NONE;
+	     slice = pool_next_run(sd, slice + n, &n))
+		adopt_run(sd, slice, n);
+}
+
+static void recover_in_child(void)
+{
+	space_each_for_fork(take_over);
+	log_fork_done();
+	thread_fork_child();
+	unlock_spaces();
+	space_each_for_fork(rebuild);
+}
+
+int fork_init(void)
+{
+	return -pthread_atfork(lock_everything, unlock_in_parent,
+			       recover_in_child);
+}

@@ -1,0 +1,572 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* heap.c - life of heaps, and the slow paths of their owner; see heap.h. */
+#include <errno.h>
+
+#include "core/log.h"
+#include "slab/barn.h"
+#include "slab/class.h"
+#include "slab/heap.h"
+#include "slab/segment.h"
+#include "slab/visit.h"
+
+#define EVICT_EVERY 8u
+
+struct heap heap_none = {
+	.bins = { heap_none.bin },
+	.link = LIST_INIT(heap_none.link),
+	.bin = {
+		[0 ... CLASS_WINDOW - 1] = { &sheaf_none, &sheaf_none },
+	},
+};
+
+/* ---- Life ------------------------------------------------------------- */
+
+static void init_bins(struct bin *bins)
+{
+	u32 i;
+
+	for (i = 0; i < CLASS_WINDOW; i++)
+		bins[i] = (struct bin){ &sheaf_none, &sheaf_none };
+}
+
+static struct heap *heap_create(struct slabdev *sd, struct thread *t)
+{
+	struct heap *h = metapool_alloc(&sd->heap_pool);
+
+	if (!h)
+		return &heap_none;
+	h->sd = sd;
+	h->thread = t;
+	h->bins[0] = h->bin;
+	init_bins(h->bin);
+	list_init(&h->link);
+	lock_acquire(&sd->heaps_lock);
+	h->block[0] = segment_block_get_locked(sd, 0);
+	if (h->block[0]) {
+		h->count = h->block[0]->c;
+		list_add(&h->link, &sd->heaps);
+		WRITE_ONCE(sd->rec->nr_threads, sd->rec->nr_threads + 1);
+	}
+	lock_release(&sd->heaps_lock);
+	if (!h->block[0]) {
+		metapool_free(&sd->heap_pool, h);
+		return &heap_none;
+	}
+	t->heap[sd->id] = h;
+	return h;
+}
+
+struct heap *heap_get(struct slabdev *sd)
+{
+	struct heap *h = thread_self->heap[sd->id];
+	struct thread *t;
+
+	if (likely(h != &heap_none))
+		return h;
+	t = thread_get();
+	if (!t)
+		return &heap_none;
+	return heap_create(sd, t);
+}
+
+/* Make the bins and counters of a later window; NULL: no host memory. */
+static struct bin *add_window(struct heap *h, u32 window)
+{
+	struct slabdev *sd = h->sd;
+	struct bin *bins = metapool_alloc(&sd->bin_pool);
+
+	if (!bins)
+		return NULL;
+	init_bins(bins);
+	lock_acquire(&sd->heaps_lock);
+	h->block[window] = segment_block_get_locked(sd, window);
+	if (h->block[window])
+		h->bins[window] = bins;
+	lock_release(&sd->heaps_lock);
+	if (!h->block[window]) {
+		metapool_free(&sd->bin_pool, bins);
+		return NULL;
+	}
+	return bins;
+}
+
+static struct bin *get_bin(struct heap *h, struct class *c)
+{
+	struct bin *bins = h->bins[c->id / CLASS_WINDOW];
+
+	if (!bins)
+		bins = add_window(h, c->id / CLASS_WINDOW);
+	return bins ? &bins[c->id % CLASS_WINDOW] : NULL;
+}
+
+/* ---- Budget ----------------------------------------------------------- */
+
+static u64 sheaf_charge(const struct class *c)
+{
+	return (u64)c->sheaf_cap * c->stride;
+}
+
+static void charge(struct heap *h, u64 bytes)
+{
+	shared_add(&h->charged, bytes);
+	shared_add(&h->sd->charged, bytes);
+	WRITE_ONCE(h->block[0]->sheaf_bytes, READ_ONCE(h->charged));
+}
+
+static void uncharge(struct heap *h, u64 bytes)
+{
+	shared_sub(&h->charged, bytes);
+	shared_sub(&h->sd->charged, bytes);
+	WRITE_ONCE(h->block[0]->sheaf_bytes, READ_ONCE(h->charged));
+}
+
+void heap_uncharge(struct heap *h, const struct sheaf *s)
+{
+	uncharge(h, sheaf_charge(h->sd->class[s->class]));
+}
+
+void sheaf_return(struct slabdev *sd, struct sheaf *s)
+{
+	struct class *c = sd->class[s->class];
+
+	if (s->n == s->cap && barn_put_full(c, s))
+		return;
+	class_put(c, s->slot, s->n);
+	s->n = 0;
+	sheaf_drop(c, s);
+}
+
+/* Empty a sheaf that left its bin, and be rid of it. */
+static void discard(struct heap *h, struct sheaf *s)
+{
+	if (s == &sheaf_none)
+		return;
+	heap_uncharge(h, s);
+	sheaf_return(h->sd, s);
+}
+
+/* A callback of the user, run meanwhile, may have left a sheaf there. */
+static void bin_put(struct heap *h, struct sheaf **where, struct sheaf *s)
+{
+	discard(h, __atomic_exchange_n(where, s, __ATOMIC_ACQ_REL));
+}
+
+/*
+ * Sheaves go back into their bin, unless the policy has forbidden them since
+ * the operation began: slabdev_set_policy() found the bin empty then.
+ */
+static void put_sheaves(struct heap *h, struct bin *b, struct sheaf *main,
+			struct sheaf *spare)
+{
+	bin_put(h, &b->main, main);
+	bin_put(h, &b->spare, spare);
+	/* Pairs with the membarrier in slabdev_set_policy(). */
+	barrier();
+	if (likely(!READ_ONCE(h->sd->bypass)))
+		return;
+	discard(h, bin_take(&b->main));
+	discard(h, bin_take(&b->spare));
+}
+
+static void note_gain(struct heap *h, u32 id)
+{
+	h->gained[h->head++ % GAINED_MAX] = (u16)id;
+}
+
+/*
+ * Evict the sheaf gained longest ago, the spare one of its bin first. The bin
+ * that is being worked on has none in it just now: its turn comes again.
+ */
+static void evict_oldest(struct heap *h, const struct class *working)
+{
+	u32 id = h->gained[h->tail++ % GAINED_MAX];
+	struct bin *b = &h->bins[id / CLASS_WINDOW][id % CLASS_WINDOW];
+
+	if (id == working->id)
+		note_gain(h, id);
+	else if (READ_ONCE(b->spare) != &sheaf_none)
+		discard(h, bin_take(&b->spare));
+	else
+		discard(h, bin_take(&b->main));
+}
+
+static bool fits(struct heap *h, u64 bytes)
+{
+	return READ_ONCE(h->charged) + bytes <= h->sd->sheaf_bytes &&
+	       READ_ONCE(h->sd->charged) + bytes <= h->sd->sheaf_total;
+}
+
+/*
+ * A full budget moves to other classes slowly: most requests go without a
+ * sheaf, and each EVICT_EVERY-th one evicts. Else many classes in turn would
+ * evict each other all the time.
+ */
+static bool make_room(struct heap *h, const struct class *c, u64 bytes)
+{
+	u32 side, n;
+
+	if (likely(fits(h, bytes)))
+		return true;
+	if (++h->refused % EVICT_EVERY)
+		return false;
+	side = visit_begin(h->sd);
+	for (n = h->head - h->tail; n && !fits(h, bytes); n--)
+		evict_oldest(h, c);
+	visit_end(h->sd, side);
+	return fits(h, bytes);
+}
+
+/*
+ * Notes outlive sheaves that were stolen. If all of them are of class @c, which
+ * has two sheaves at most, one of the others is old news.
+ */
+static void make_note_room(struct heap *h, const struct class *c)
+{
+	u32 side, n;
+
+	if (likely(h->head - h->tail < GAINED_MAX))
+		return;
+	side = visit_begin(h->sd);
+	for (n = GAINED_MAX; n && h->head - h->tail >= GAINED_MAX; n--)
+		evict_oldest(h, c);
+	visit_end(h->sd, side);
+	if (h->head - h->tail >= GAINED_MAX)
+		h->tail++;
+}
+
+/* A new empty sheaf, paid for; sheaf_none: not to be had. */
+static struct sheaf *gain_sheaf(struct heap *h, struct class *c)
+{
+	u64 bytes = sheaf_charge(c);
+	struct sheaf *s;
+
+	if (!make_room(h, c, bytes))
+		return &sheaf_none;
+	s = sheaf_new(c);
+	if (!s)
+		return &sheaf_none;
+	charge(h, bytes);
+	make_note_room(h, c);
+	note_gain(h, c->id);
+	return s;
+}
+
+/* ---- Alloc ------------------------------------------------------------ */
+
+/* Past the sheaves: nothing of this class may be kept at hand. */
+static int get_one(struct class *c, unsigned int flags, slot_t *slot)
+{
+	return class_get(c, slot, 1, 1, flags);
+}
+
+static void put_one(struct class *c, slot_t slot)
+{
+	shared_add(&c->rec->flushes, 1);
+	class_put(c, &slot, 1);
+}
+
+static void swap_sheaves(struct sheaf **a, struct sheaf **b)
+{
+	struct sheaf *t = *a;
+
+	*a = *b;
+	*b = t;
+}
+
+/*
+ * Fill the main sheaf of a bin that was taken out: from the spare one (0), the
+ * barn, or the slabs (1). Else 0 and main is sheaf_none: there is no sheaf to
+ * be had; or the error of class_get().
+ */
+static int refill(struct heap *h, struct class *c, struct sheaf **main,
+		  struct sheaf **spare, unsigned int flags)
+{
+	struct sheaf *full;
+	int n;
+
+	if ((*spare)->n) {
+		swap_sheaves(main, spare);
+		return 0;
+	}
+	if (*main == &sheaf_none)
+		*main = gain_sheaf(h, c);
+	if (*main == &sheaf_none)
+		return 0;
+	full = barn_take_full(c, *main);
+	if (full) {
+		*main = full;
+	} else {
+		n = class_get(c, (*main)->slot, (c->sheaf_cap + 1) / 2,
+			      c->sheaf_cap, flags);
+		if (n < 0)
+			return n;
+		(*main)->n = (u16)n;
+	}
+	return 1;
+}
+
+int heap_alloc_slow(struct heap *h, struct class *c, unsigned int flags,
+		    slot_t *slot)
+{
+	struct sheaf *main, *spare;
+	struct bin *b;
+	int from;
+
+	if (h == &heap_none || READ_ONCE(c->sd->bypass) || !c->sheaf_cap)
+		return get_one(c, flags, slot);
+	b = get_bin(h, c);
+	if (!b)
+		return get_one(c, flags, slot);
+	main = bin_take(&b->main);
+	spare = bin_take(&b->spare);
+	from = main->n ? 0 : refill(h, c, &main, &spare, flags);
+	if (from >= 0 && main != &sheaf_none)
+		*slot = main->slot[--main->n];
+	else if (from >= 0)
+		from = get_one(c, flags, slot);
+	put_sheaves(h, b, main, spare);
+	return from;
+}
+
+/* ---- Free ------------------------------------------------------------- */
+
+/*
+ * Make room in the main sheaf of a bin that was taken out. main may be
+ * sheaf_none afterwards.
+ */
+static void flush(struct heap *h, struct class *c, struct sheaf **main,
+		  struct sheaf **spare)
+{
+	struct sheaf *fresh;
+	u32 half;
+
+	if ((*spare)->n < (*spare)->cap) {
+		swap_sheaves(main, spare);
+		return;
+	}
+	if (*main == &sheaf_none || *spare == &sheaf_none) {
+		fresh = gain_sheaf(h, c);
+		if (fresh != &sheaf_none) {
+			if (*main != &sheaf_none)
+				*spare = *main;
+			*main = fresh;
+			return;
+		}
+		if (*main == &sheaf_none)
+			return;
+	}
+	shared_add(&c->rec->flushes, 1);
+	fresh = sheaf_new(c);
+	if (fresh && barn_put_full(c, *main)) {
+		*main = fresh;
+		return;
+	}
+	if (fresh)
+		sheaf_drop(c, fresh);
+	half = ((*main)->n + 1u) / 2;
+	class_put(c, (*main)->slot, half);
+	(*main)->n = (u16)((*main)->n - half);
+	__builtin_memmove((*main)->slot, (*main)->slot + half,
+			  (*main)->n * sizeof(slot_t));
+}
+
+void heap_free_slow(struct heap *h, struct class *c, slot_t slot)
+{
+	struct sheaf *main, *spare;
+	struct bin *b = NULL;
+
+	if (h != &heap_none && !READ_ONCE(c->sd->bypass) && c->sheaf_cap)
+		b = get_bin(h, c);
+	if (!b) {
+		put_one(c, slot);
+		return;
+	}
+	main = bin_take(&b->main);
+	spare = bin_take(&b->spare);
+	if (main->n == main->cap)
+		flush(h, c, &main, &spare);
+	if (main != &sheaf_none)
+		main->slot[main->n++] = slot;
+	else
+		put_one(c, slot);
+	put_sheaves(h, b, main, spare);
+}
+
+/* ---- Counting --------------------------------------------------------- */
+
+/*
+ * Add to the thread's own counter; a thread that could have no heap shares the
+ * retired ones.
+ */
+static void count(struct heap *h, const struct class *c, size_t field, u64 n)
+{
+	u32 window = c->id / CLASS_WINDOW, i = c->id % CLASS_WINDOW;
+	struct slabdev_seg_thread *block = h->block[window];
+	char *counters = block ? (char *)&block->c[i] :
+			 (char *)&c->sd->window[window]->retired[i];
+	u64 *counter = (u64 *)(void *)(counters + field);
+
+	if (likely(block))
+		count_add(counter, n);
+	else
+		shared_add(counter, n);
+}
+
+#define COUNTER(name) offsetof(struct slabdev_seg_counters, name)
+
+void heap_count_alloc(struct heap *h, struct class *c, u64 size)
+{
+	count(h, c, COUNTER(allocs), 1);
+	count(h, c, COUNTER(alloc_bytes), size);
+}
+
+void heap_count_free(struct heap *h, struct class *c, u64 size)
+{
+	count(h, c, COUNTER(frees), 1);
+	count(h, c, COUNTER(free_bytes), size);
+}
+
+void heap_uncount(struct heap *h, struct class *c, u64 size)
+{
+	count(h, c, COUNTER(allocs), (u64)-1);
+	count(h, c, COUNTER(frees), (u64)-1);
+	count(h, c, COUNTER(alloc_bytes), -size);
+	count(h, c, COUNTER(free_bytes), -size);
+}
+
+void heap_count_resize(struct heap *h, struct class *c, u64 from, u64 to)
+{
+	count(h, c, COUNTER(alloc_bytes), to);
+	count(h, c, COUNTER(free_bytes), from);
+}
+
+/* ---- The end ---------------------------------------------------------- */
+
+static void free_sheaf_list(struct heap *h, struct sheaf *s)
+{
+	struct sheaf *next;
+
+	for (; s; s = next) {
+		next = s->next;
+		discard(h, s);
+	}
+}
+
+/* Give up everything; the owner is the caller, or is gone. */
+static void heap_empty(struct heap *h)
+{
+	u32 window, i;
+
+	for (window = 0; window < NR_WINDOWS; window++) {
+		struct bin *bins = h->bins[window];
+
+		for (i = 0; bins && i < CLASS_WINDOW; i++) {
+			discard(h, bin_take(&bins[i].main));
+			discard(h, bin_take(&bins[i].spare));
+		}
+	}
+}
+
+static void heap_destroy(struct heap *h)
+{
+	struct slabdev *sd = h->sd;
+	u32 side = visit_begin(sd), window;
+	struct sheaf *stolen;
+
+	heap_empty(h);
+	lock_acquire(&sd->heaps_lock);
+	stolen = h->stolen;
+	h->stolen = NULL;
+	list_del(&h->link);
+	for (window = 0; window < NR_WINDOWS; window++)
+		if (h->block[window] && window)
+			segment_block_put_locked(sd, h->block[window]);
+	WRITE_ONCE(sd->rec->nr_threads, sd->rec->nr_threads - 1);
+	lock_release(&sd->heaps_lock);
+	free_sheaf_list(h, stolen);
+	visit_end(sd, side);
+	lock_acquire(&sd->heaps_lock);
+	segment_block_put_locked(sd, h->block[0]);
+	lock_release(&sd->heaps_lock);
+	h->thread->heap[sd->id] = &heap_none;
+	for (window = 1; window < NR_WINDOWS; window++)
+		if (h->bins[window])
+			metapool_free(&sd->bin_pool, h->bins[window]);
+	metapool_free(&sd->heap_pool, h);
+}
+
+/* Called with the registry lock held, so that no space closes meanwhile. */
+void heap_thread_exit(struct thread *t)
+{
+	u32 i;
+
+	for (i = 0; i < SPACE_MAX; i++)
+		if (t->heap[i] != &heap_none)
+			heap_destroy(t->heap[i]);
+}
+
+/* Called with the registry lock held, so that no thread exits meanwhile. */
+void heap_detach_all(struct slabdev *sd)
+{
+	struct heap *h;
+
+	list_for_each_entry_safe(h, &sd->heaps, link)
+		heap_destroy(h);
+}
+
+/* ---- After a fork ----------------------------------------------------- */
+
+/* The forking thread keeps its sheaves, empty. */
+static void forget_sheaves(struct heap *h)
+{
+	struct sheaf *s;
+	u32 window, i;
+
+	for (window = 0; window < NR_WINDOWS; window++) {
+		struct bin *bins = h->bins[window];
+
+		for (i = 0; bins && i < CLASS_WINDOW; i++) {
+			if (bins[i].main != &sheaf_none)
+				bins[i].main->n = 0;
+			if (bins[i].spare != &sheaf_none)
+				bins[i].spare->n = 0;
+		}
+	}
+	for (s = h->stolen; s; s = s->next)
+		heap_uncharge(h, s);
+	h->stolen = NULL;
+}
+
+static void forget_heap_locked(struct slabdev *sd, struct heap *h)
+{
+	u32 window;
+
+	list_del(&h->link);
+	shared_sub(&sd->charged, h->charged);
+	for (window = 0; window < NR_WINDOWS; window++)
+		if (h->block[window])
+			segment_block_put_locked(sd, h->block[window]);
+	WRITE_ONCE(sd->rec->nr_threads, sd->rec->nr_threads - 1);
+}
+
+void heap_forget_all(struct slabdev *sd)
+{
+	struct heap *h;
+
+	list_for_each_entry_safe(h, &sd->heaps, link) {
+		if (h == thread_self->heap[sd->id])
+			forget_sheaves(h);
+		else
+			forget_heap_locked(sd, h);
+	}
+}
+
+void heap_abandon(struct slabdev *sd)
+{
+	struct heap *h = thread_self->heap[sd->id];
+
+	if (h == &heap_none)
+		return;
+	list_del(&h->link);
+	thread_self->heap[sd->id] = &heap_none;
+}

@@ -1,0 +1,572 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* pool.c - slices out of chunks; the theory is in pool.h. */
+#include <errno.h>
+
+#include "core/bitmap.h"
+#include "core/log.h"
+#include "core/overflow.h"
+#include "slab/reclaim.h"
+#include "slab/slab.h"
+#include "slab/steady.h"
+
+/* Largest handle that prime asks for: few driver calls for much memory. */
+#define PRIME_HANDLE GIB
+
+static struct pool_chunk *chunk_of(struct pool *p, u32 chunk)
+{
+	return (struct pool_chunk *)(void *)p->chunks.base + chunk;
+}
+
+static u64 *vacant_map(struct pool *p)
+{
+	return (u64 *)(void *)p->vacant.base;
+}
+
+int pool_init(struct slabdev *sd)
+{
+	struct pool *p = &sd->pool;
+	u64 chunks = sd->vmm.max_chunks;
+	u64 slices = chunks * sd->chunk_slices;
+	int err;
+
+	p->max_chunks = (u32)chunks;
+	p->chunk_slices = sd->chunk_slices;
+	err = range_init(&p->slices, (u32)slices);
+	if (err)
+		return err;
+	err = resv_init(&p->chunks, chunks * sizeof(struct pool_chunk),
+			64 * KIB);
+	if (err)
+		goto fini_range;
+	err = resv_init(&p->vacant, BITMAP_WORDS(chunks) * sizeof(u64),
+			4 * KIB);
+	if (err)
+		goto fini_chunks;
+	err = resv_init(&p->tags, (slices << (SLICE_SHIFT - GRANULE_SHIFT)) *
+				  sizeof(tag_t), 256 * KIB);
+	if (err)
+		goto fini_vacant;
+	err = resv_init(&p->slabs, slices * sizeof(struct slab), 256 * KIB);
+	if (err)
+		goto fini_tags;
+	lock_init(&p->lock, LOCK_POOL, "pool");
+	return 0;
+
+fini_tags:
+	resv_fini(&p->tags);
+fini_vacant:
+	resv_fini(&p->vacant);
+fini_chunks:
+	resv_fini(&p->chunks);
+fini_range:
+	range_fini(&p->slices);
+	return err;
+}
+
+void pool_fini(struct slabdev *sd)
+{
+	struct pool *p = &sd->pool;
+
+	lock_fini(&p->lock);
+	resv_fini(&p->slabs);
+	resv_fini(&p->tags);
+	resv_fini(&p->vacant);
+	resv_fini(&p->chunks);
+	range_fini(&p->slices);
+}
+
+/* ---- Accounting of chunks --------------------------------------------- */
+
+static void publish_free_locked(struct slabdev *sd)
+{
+	WRITE_ONCE(sd->rec->pool_free,
+		   (u64)sd->pool.slices.nr_free << SLICE_SHIFT);
+}
+
+/* Slices of [first, first + n) that lie in @chunk. */
+static u32 overlap(const struct pool *p, u32 chunk, u32 first, u32 n)
+{
+	u32 begin = chunk * p->chunk_slices;
+	u32 from = max(first, begin);
+	u32 to = min(first + n, begin + p->chunk_slices);
+
+	return to - from;
+}
+
+static void note_alloc_locked(struct slabdev *sd, u32 first, u32 n)
+{
+	struct pool *p = &sd->pool;
+	u32 chunk, last = (first + n - 1) / p->chunk_slices;
+
+	for (chunk = first / p->chunk_slices; chunk <= last; chunk++) {
+		chunk_of(p, chunk)->used += overlap(p, chunk, first, n);
+		bitmap_clear(vacant_map(p), chunk);
+	}
+	publish_free_locked(sd);
+}
+
+static void note_free_locked(struct slabdev *sd, u32 first, u32 n)
+{
+	struct pool *p = &sd->pool;
+	u32 chunk, last = (first + n - 1) / p->chunk_slices;
+
+	for (chunk = first / p->chunk_slices; chunk <= last; chunk++) {
+		struct pool_chunk *c = chunk_of(p, chunk);
+
+		c->used -= overlap(p, chunk, first, n);
+		if (!c->used)
+			bitmap_set(vacant_map(p), chunk);
+	}
+	publish_free_locked(sd);
+}
+
+/* ---- Chunks come and go ----------------------------------------------- */
+
+/* Make every table reach to @end chunks. */
+static int grow_tables_locked(struct slabdev *sd, u32 end)
+{
+	struct pool *p = &sd->pool;
+	u64 slices = (u64)end * p->chunk_slices;
+	u64 high;
+	int err;
+
+	if (end <= p->end_chunk)
+		return 0;
+	err = resv_grow(&p->chunks, (u64)end * sizeof(struct pool_chunk));
+	if (!err)
+		err = resv_grow(&p->vacant,
+				BITMAP_WORDS((u64)end) * sizeof(u64));
+	if (!err)
+		err = resv_grow(&p->slabs, slices * sizeof(struct slab));
+	if (!err)
+		err = resv_grow(&p->tags,
+				(slices << (SLICE_SHIFT - GRANULE_SHIFT)) *
+				sizeof(tag_t));
+	if (err)
+		return error_set(-ENOMEM, "no host memory for the tables of %u "
+				 "chunks", end);
+	p->end_chunk = end;
+	/* Pairs with the loads of high: tags below it are committed. */
+	high = min(vmm_chunk_offset(&sd->vmm, end), sd->vmm.base_bytes);
+	store_release(&sd->high, high);
+	return 0;
+}
+
+/*
+ * Bring mapped chunks into the pool. @handle_chunks 0: one huge handle, whose
+ * slices become an allocated run.
+ */
+static int add_chunks(struct slabdev *sd, u32 first, u32 nr, u32 handle_chunks)
+{
+	struct pool *p = &sd->pool;
+	u32 slice = first * p->chunk_slices, n = nr * p->chunk_slices;
+	u32 i;
+	int err;
+
+	lock_acquire(&p->lock);
+	err = grow_tables_locked(sd, first + nr);
+	if (!err)
+		err = range_add(&p->slices, slice, n);
+	if (err)
+		goto unlock;
+	if (!handle_chunks) {
+		range_alloc_at(&p->slices, slice, n);
+		goto unlock;
+	}
+	for (i = 0; i < nr; i++) {
+		u32 begin = i / handle_chunks * handle_chunks;
+		u32 len = min(handle_chunks, nr - begin);
+
+		*chunk_of(p, first + i) = (struct pool_chunk){
+			.first = first + begin, .nr = len,
+		};
+		bitmap_set(vacant_map(p), first + i);
+	}
+	publish_free_locked(sd);
+unlock:
+	lock_release(&p->lock);
+	return err;
+}
+
+/* Undo vmm_map(): every handle of the run goes back to the device. */
+static void unmap_all(struct slabdev *sd, u32 first, u32 nr, u32 handle_chunks)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i += handle_chunks)
+		vmm_unmap(&sd->vmm, first + i, VMM_KEEP_HANDLE);
+}
+
+static int map_and_add(struct slabdev *sd, u32 nr, u32 handle_chunks)
+{
+	struct steady before;
+	u32 first;
+	int err;
+
+	before = steady_begin(sd);
+	err = vmm_map(&sd->vmm, nr, handle_chunks, &first);
+	if (err)
+		return err;
+	steady_end(sd, before);
+	err = add_chunks(sd, first, nr, handle_chunks);
+	if (err)
+		unmap_all(sd, first, nr, handle_chunks);
+	return err;
+}
+
+/* Free slices at the very end of the pool; @end set to the chunk behind. */
+static u32 free_tail(struct slabdev *sd, u32 *end)
+{
+	struct pool *p = &sd->pool;
+	u32 first, n = 0;
+
+	lock_acquire(&p->lock);
+	*end = p->slices.end / p->chunk_slices;
+	if (!p->slices.end ||
+	    !range_free_run(&p->slices, p->slices.end - 1, &first, &n))
+		n = 0;
+	lock_release(&p->lock);
+	return n;
+}
+
+/*
+ * A run that begins in the last free slices needs fewer new chunks, if they
+ * can be mapped just behind. Else many large objects would each leave the rest
+ * of their last chunk.
+ */
+static int extend(struct slabdev *sd, u32 n)
+{
+	u32 end, tail = free_tail(sd, &end), nr;
+	struct steady before;
+	int err;
+
+	if (!tail || tail >= n)
+		return -EBUSY;
+	nr = (u32)div_round_up(n - tail, sd->chunk_slices);
+	before = steady_begin(sd);
+	err = vmm_extend(&sd->vmm, end, nr);
+	if (err)
+		return err;
+	steady_end(sd, before);
+	err = add_chunks(sd, end, nr, 1);
+	if (err)
+		unmap_all(sd, end, nr, 1);
+	return err;
+}
+
+int pool_grow(struct slabdev *sd, u32 n, u64 align)
+{
+	u64 chunk = sd->vmm.chunk_size;
+	u64 nr = div_round_up(n, sd->chunk_slices);
+
+	if (align == SLICE_SIZE && !extend(sd, n))
+		return 0;
+
+	/* Any start is aligned to a chunk; more has to be found inside. */
+	if (align > chunk)
+		nr += align / chunk - 1;
+	if (nr > sd->pool.max_chunks)
+		return error_set(-ENOMEM, "%llu chunks are more than a space "
+				 "can address", (unsigned long long)nr);
+	return map_and_add(sd, (u32)nr, 1);
+}
+
+int pool_prime(struct slabdev *sd, u64 chunks)
+{
+	u64 per_handle = max(PRIME_HANDLE / sd->vmm.chunk_size, (u64)1);
+
+	if (chunks > sd->pool.max_chunks)
+		return error_set(-ENOMEM, "cannot prime %llu chunks: more than "
+				 "a space can address",
+				 (unsigned long long)chunks);
+	return map_and_add(sd, (u32)chunks, (u32)min(per_handle, chunks));
+}
+
+/* ---- Runs ------------------------------------------------------------- */
+
+/*
+ * Alignments above a chunk go by address, which the range does not know: take
+ * a run long enough to hold an aligned one, and keep only that.
+ */
+static u32 alloc_by_address_locked(struct slabdev *sd, u32 n, u64 align)
+{
+	struct range *r = &sd->pool.slices;
+	u64 longer = n + (align >> SLICE_SHIFT) - sd->chunk_slices;
+	u64 addr, start;
+	u32 first, skip;
+
+	if (longer > r->nr_free)
+		return RANGE_NONE;
+	first = range_alloc(r, (u32)longer, sd->chunk_slices);
+	if (first == RANGE_NONE)
+		return RANGE_NONE;
+	addr = vmm_addr(&sd->vmm, slice_offset(first));
+	start = align_up(addr, align);
+	skip = (u32)((start - addr) >> SLICE_SHIFT);
+	range_free(r, first, (u32)longer);
+	range_alloc_at(r, first + skip, n);
+	return first + skip;
+}
+
+u32 pool_alloc(struct slabdev *sd, u32 n, u64 align)
+{
+	struct pool *p = &sd->pool;
+	u32 first;
+
+	lock_acquire(&p->lock);
+	if (align <= sd->vmm.chunk_size)
+		first = range_alloc(&p->slices, n, (u32)(align >> SLICE_SHIFT));
+	else
+		first = alloc_by_address_locked(sd, n, align);
+	if (first != RANGE_NONE)
+		note_alloc_locked(sd, first, n);
+	lock_release(&p->lock);
+	return first;
+}
+
+static bool handle_is_vacant_locked(struct pool *p, const struct pool_chunk *c)
+{
+	u32 i;
+
+	for (i = 0; i < c->nr; i++)
+		if (!bitmap_test(vacant_map(p), c->first + i))
+			return false;
+	return c->nr != 0;
+}
+
+/* Take a vacant handle out of the pool; the caller unmaps it. */
+static void take_out_locked(struct slabdev *sd, struct pool_chunk handle)
+{
+	struct pool *p = &sd->pool;
+	u32 i;
+
+	range_remove(&p->slices, handle.first * p->chunk_slices,
+		     handle.nr * p->chunk_slices);
+	for (i = 0; i < handle.nr; i++) {
+		bitmap_clear(vacant_map(p), handle.first + i);
+		*chunk_of(p, handle.first + i) = (struct pool_chunk){ 0 };
+	}
+	publish_free_locked(sd);
+}
+
+/* A vacant handle that overlaps the slices; false: there is none. */
+static bool vacant_handle_in_locked(struct pool *p, u32 slice, u32 n,
+				  struct pool_chunk *handle)
+{
+	u32 chunk, last = (slice + n - 1) / p->chunk_slices;
+
+	for (chunk = slice / p->chunk_slices; chunk <= last; chunk++) {
+		*handle = *chunk_of(p, chunk);
+		if (handle_is_vacant_locked(p, handle))
+			return true;
+	}
+	return false;
+}
+
+void pool_free(struct slabdev *sd, u32 first, u32 n)
+{
+	struct pool *p = &sd->pool;
+	struct pool_chunk handle;
+
+	lock_acquire(&p->lock);
+	range_free(&p->slices, first, n);
+	note_free_locked(sd, first, n);
+	while (READ_ONCE(sd->policy) == SLABDEV_AGGRESSIVE &&
+	       vacant_handle_in_locked(p, first, n, &handle)) {
+		take_out_locked(sd, handle);
+		lock_release(&p->lock);
+		vmm_unmap(&sd->vmm, handle.first, VMM_RELEASE);
+		lock_acquire(&p->lock);
+	}
+	lock_release(&p->lock);
+}
+
+/* The vacant handle with the highest address below @chunk. */
+static bool last_vacant_locked(struct pool *p, u32 *chunk,
+			     struct pool_chunk *handle)
+{
+	while (*chunk) {
+		u32 at = (u32)bitmap_prev(vacant_map(p), *chunk - 1,
+					  RANGE_NONE);
+
+		if (at == RANGE_NONE)
+			return false;
+		*handle = *chunk_of(p, at);
+		*chunk = handle->first;
+		if (handle_is_vacant_locked(p, handle))
+			return true;
+	}
+	return false;
+}
+
+/* High addresses go first, so that what stays lies together. */
+int pool_trim(struct slabdev *sd, u64 keep, enum vmm_giveback how)
+{
+	struct pool *p = &sd->pool;
+	struct pool_chunk handle;
+	u64 free_bytes;
+	u32 chunk;
+	int err = 0;
+
+	lock_acquire(&p->lock);
+	chunk = p->end_chunk;
+	while (last_vacant_locked(p, &chunk, &handle)) {
+		free_bytes = (u64)p->slices.nr_free << SLICE_SHIFT;
+		/* Too long to go; a shorter one below may not be. */
+		if (free_bytes < keep + handle.nr * sd->vmm.chunk_size)
+			continue;
+		take_out_locked(sd, handle);
+		lock_release(&p->lock);
+		if (vmm_unmap(&sd->vmm, handle.first, how))
+			err = -EIO;
+		lock_acquire(&p->lock);
+	}
+	lock_release(&p->lock);
+	return err;
+}
+
+u64 pool_free_bytes(struct slabdev *sd)
+{
+	return READ_ONCE(sd->rec->pool_free);
+}
+
+/* ---- Huge objects ----------------------------------------------------- */
+
+static int add_huge(struct slabdev *sd, u32 chunk, u32 nr, u32 *first)
+{
+	int err = add_chunks(sd, chunk, nr, 0);
+
+	if (err)
+		vmm_unmap(&sd->vmm, chunk, VMM_KEEP_MAPPED);
+	else
+		*first = chunk * sd->chunk_slices;
+	return err;
+}
+
+int pool_reuse_huge(struct slabdev *sd, u32 n, u32 *first)
+{
+	u64 nr = div_round_up(n, sd->chunk_slices);
+	u32 chunk;
+	int err;
+
+	if (nr > sd->pool.max_chunks)
+		return -ENOENT;
+	err = vmm_reuse(&sd->vmm, (u32)nr, (u32)nr, &chunk);
+	return err ? err : add_huge(sd, chunk, (u32)nr, first);
+}
+
+int pool_alloc_huge(struct slabdev *sd, u32 n, u32 *first)
+{
+	u64 nr = div_round_up(n, sd->chunk_slices);
+	struct steady before;
+	u32 chunk;
+	int err;
+
+	if (nr > sd->pool.max_chunks)
+		return error_set(-ENOMEM, "%llu bytes are more than a space "
+				 "can address",
+				 (unsigned long long)slice_offset(n));
+	before = steady_begin(sd);
+	err = vmm_map(&sd->vmm, (u32)nr, (u32)nr, &chunk);
+	if (err)
+		return err;
+	steady_end(sd, before);
+	return add_huge(sd, chunk, (u32)nr, first);
+}
+
+void pool_free_huge(struct slabdev *sd, u32 first)
+{
+	struct pool *p = &sd->pool;
+	u32 n;
+
+	lock_acquire(&p->lock);
+	n = range_len(&p->slices, first);
+	range_free(&p->slices, first, n);
+	range_remove(&p->slices, first, n);
+	publish_free_locked(sd);
+	lock_release(&p->lock);
+	vmm_unmap(&sd->vmm, first / p->chunk_slices,
+		  READ_ONCE(sd->policy) == SLABDEV_AGGRESSIVE ?
+		  VMM_RELEASE : VMM_KEEP_MAPPED);
+}
+
+/* ---- Looking things up ------------------------------------------------ */
+
+static u32 run_of_locked(struct pool *p, u32 slice)
+{
+	u32 head;
+
+	if (slice >= p->slices.end || !range_has(&p->slices, slice))
+		return RANGE_NONE;
+	head = range_head(&p->slices, slice);
+	return range_is_free(&p->slices, head) ? RANGE_NONE : head;
+}
+
+u32 pool_run_of(struct slabdev *sd, u32 slice)
+{
+	struct pool *p = &sd->pool;
+	u32 head;
+
+	lock_acquire(&p->lock);
+	head = run_of_locked(p, slice);
+	lock_release(&p->lock);
+	return head;
+}
+
+u32 pool_next_run(struct slabdev *sd, u32 slice, u32 *n)
+{
+	struct pool *p = &sd->pool;
+	u32 at;
+
+	lock_acquire(&p->lock);
+	at = range_next(&p->slices, slice);
+	if (at != RANGE_NONE)
+		*n = range_len(&p->slices, at);
+	lock_release(&p->lock);
+	return at;
+}
+
+bool pool_is_huge(struct slabdev *sd, u32 slice)
+{
+	struct pool *p = &sd->pool;
+	bool huge;
+
+	lock_acquire(&p->lock);
+	huge = !chunk_of(p, slice / p->chunk_slices)->nr;
+	lock_release(&p->lock);
+	return huge;
+}
+
+static bool chunk_agrees_locked(struct pool *p, u32 chunk)
+{
+	struct pool_chunk *c = chunk_of(p, chunk);
+	u32 slice = chunk * p->chunk_slices, end = slice + p->chunk_slices;
+	u32 head, used = 0, n;
+
+	for (; slice < end; slice += n) {
+		head = range_head(&p->slices, slice);
+		n = min(head + range_len(&p->slices, head), end) - slice;
+		if (!range_is_free(&p->slices, head))
+			used += n;
+	}
+	return used == c->used &&
+	       bitmap_test(vacant_map(p), chunk) == !used;
+}
+
+const char *pool_validate(struct slabdev *sd)
+{
+	struct pool *p = &sd->pool;
+	const char *broken;
+	u32 chunk;
+
+	lock_acquire(&p->lock);
+	broken = range_validate(&p->slices);
+	if (!broken && READ_ONCE(sd->rec->pool_free) !=
+		       (u64)p->slices.nr_free << SLICE_SHIFT)
+		broken = "the pool publishes how many slices are free";
+	for (chunk = 0; !broken && chunk < p->end_chunk; chunk++)
+		if (chunk_of(p, chunk)->nr && !chunk_agrees_locked(p, chunk))
+			broken = "a chunk counts its slices in use";
+	lock_release(&p->lock);
+	return broken;
+}

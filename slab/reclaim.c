@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* reclaim.c - the order of steps before a request fails; see reclaim.h. */
+#include <errno.h>
+
+#include "core/log.h"
+#include "slab/class.h"
+#include "slab/heap.h"
+#include "slab/oom.h"
+#include "slab/reclaim.h"
+#include "slab/shrinker.h"
+#include "slab/steal.h"
+
+/* A request for memory on its way through the steps. */
+struct request {
+	struct slabdev *sd;
+	struct class *class;
+	u32 n;			/* slices */
+	u64 align;		/* bytes; 0: a huge object */
+	unsigned int flags;
+	u32 *slice;
+};
+
+/* What was done last to find memory. */
+enum step { STEP_GROW, STEP_VACANT, STEP_TAKE_BACK, STEP_SHRINK };
+
+/* A shrinker that says it freed something, and did not, ends here. */
+#define SHRINK_ROUNDS 16u
+
+/* 0 done, 1 the class can do without, -ENOENT nothing there. */
+static int look(struct request *q)
+{
+	if (q->class && class_has_free(q->class))
+		return 1;
+	if (!q->align)
+		return -ENOENT;
+	*q->slice = pool_alloc(q->sd, q->n, q->align);
+	return *q->slice == RANGE_NONE ? -ENOENT : 0;
+}
+
+static int grow(struct request *q)
+{
+	if (!q->align)
+		return pool_alloc_huge(q->sd, q->n, q->slice);
+	return pool_grow(q->sd, q->n, q->align);
+}
+
+static u64 request_bytes(const struct request *q)
+{
+	return slice_offset(q->n);
+}
+
+/* Vacant handles of the pool become handles that can be mapped anywhere. */
+static void spare_vacant_handles(struct slabdev *sd)
+{
+	pool_trim(sd, 0, VMM_KEEP_HANDLE);
+}
+
+/* Do the next thing that may help. False: there is nothing left to do. */
+static bool next_step(struct request *q, enum step *step, u32 *rounds)
+{
+	switch (*step) {
+	case STEP_GROW:
+		*step = STEP_VACANT;
+		spare_vacant_handles(q->sd);
+		return true;
+	case STEP_VACANT:
+		*step = STEP_TAKE_BACK;
+		take_back(q->sd, NULL);
+		spare_vacant_handles(q->sd);
+		return true;
+	case STEP_TAKE_BACK:
+	case STEP_SHRINK:
+		*step = STEP_SHRINK;
+		/* A shrinker that allocates must not call itself. */
+		if (thread_is_shrinking(q->sd) || ++*rounds > SHRINK_ROUNDS)
+			return false;
+		if (!shrinkers_run(q->sd, request_bytes(q)))
+			return false;
+		take_back(q->sd, NULL);
+		spare_vacant_handles(q->sd);
+		return true;
+	}
+	return false;
+}
+
+static bool is_lack_of_memory(int err)
+{
+	return err == -ENOMEM || err == -EDQUOT;
+}
+
+/*
+ * Enough is free, but in pieces: free objects in sheaves and barns may be what
+ * keeps them apart. Putting those together costs no call of the backend, and
+ * is what makes a workload that repeats find the same memory again.
+ */
+static bool gather(struct request *q)
+{
+	if (!q->align || (q->flags & GET_NO_RECLAIM) ||
+	    READ_ONCE(q->sd->policy) == SLABDEV_AGGRESSIVE ||
+	    pool_free_bytes(q->sd) < request_bytes(q))
+		return false;
+	take_back(q->sd, NULL);
+	return true;
+}
+
+static int find_memory(struct request *q)
+{
+	enum step step = STEP_GROW;
+	bool gathered = false;
+	u32 rounds = 0;
+	int err;
+
+	for (;;) {
+		err = look(q);
+		if (err != -ENOENT)
+			return err;
+		if (!gathered) {
+			gathered = true;
+			if (gather(q))
+				continue;
+		}
+		if (q->flags & GET_NO_GROW)
+			return error_set(-ENOMEM, "no mapped memory fits, and "
+					 "the request forbids to map more");
+		err = grow(q);
+		if (!err && !q->align)
+			return 0;
+		if (!err)
+			continue;
+		if (!is_lack_of_memory(err) || (q->flags & GET_NO_RECLAIM) ||
+		    !next_step(q, &step, &rounds))
+			return err;
+	}
+}
+
+static int serve(struct request *q)
+{
+	int err = find_memory(q);
+
+	if (err >= 0 && !(q->flags & GET_NO_GROW))
+		reclaim_poll(q->sd);
+	else if (is_lack_of_memory(err) &&
+		 !(q->flags & (GET_NO_GROW | GET_NO_REPORT)))
+		oom_report(q->sd, q->class, request_bytes(q), err);
+	return err;
+}
+
+int reclaim_run(struct slabdev *sd, u32 n, u64 align, struct class *c,
+		unsigned int flags, u32 *slice)
+{
+	struct request q = { sd, c, n, align, flags, slice };
+
+	/* The usual case: a free run, and nothing else to do. */
+	*slice = pool_alloc(sd, n, align);
+	if (*slice != RANGE_NONE)
+		return 0;
+	return serve(&q);
+}
+
+int reclaim_huge(struct slabdev *sd, u32 n, unsigned int flags, u32 *slice)
+{
+	struct request q = { sd, NULL, n, 0, flags, slice };
+
+	return serve(&q);
+}
+
+/* ---- Policy ----------------------------------------------------------- */
+
+/* Give back down to @keep bytes: what is cheapest to get again goes last. */
+static int give_back(struct slabdev *sd, u64 keep)
+{
+	u64 in_pool = pool_free_bytes(sd);
+	int err, err2;
+
+	err = vmm_reclaim(&sd->vmm, keep > in_pool ? keep - in_pool : 0);
+	err2 = pool_trim(sd, keep, VMM_RELEASE);
+	return err ? err : err2;
+}
+
+int reclaim_poll(struct slabdev *sd)
+{
+	u64 keep = READ_ONCE(sd->policy_keep);
+	u64 retained = pool_free_bytes(sd) + READ_ONCE(sd->vmm.cnt->idle);
+
+	switch (READ_ONCE(sd->policy)) {
+	case SLABDEV_TRIM:
+		return retained > keep ? give_back(sd, keep) : 0;
+	case SLABDEV_AGGRESSIVE:
+		/* Two threads mapped, and one found what the other did. */
+		return retained >= sd->vmm.chunk_size ? give_back(sd, 0) : 0;
+	default:
+		return 0;
+	}
+}
+
+int reclaim_trim(struct slabdev *sd, u64 keep)
+{
+	take_back(sd, NULL);
+	shared_add(&sd->rec->trims, 1);
+	return give_back(sd, keep);
+}

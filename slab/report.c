@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * report.c - slabdev_report() and slabdev_explain(): a space for people.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "core/log.h"
+#include "slab/alloc.h"
+#include "slab/badfree.h"
+#include "slab/space.h"
+#include "slab/stats.h"
+#include "slab/validate.h"
+#include "slab/visit.h"
+
+#define PERCENT(part, whole) \
+	((whole) ? 100.0 * (double)(part) / (double)(whole) : 0.0)
+
+static void print_line(FILE *out, const char *name, u64 bytes, u64 mapped)
+{
+	fprintf(out, "  %-10s %16llu  %5.1f %%\n", name,
+		(unsigned long long)bytes, PERCENT(bytes, mapped));
+}
+
+static void print_space(FILE *out, const struct slabdev *sd,
+			const struct slabdev_stats *st)
+{
+	fprintf(out, "space %s (%s), limit %llu bytes\n", sd->name, sd->spec,
+		(unsigned long long)st->limit);
+	print_line(out, "mapped", st->mapped, st->mapped);
+	print_line(out, "live", st->live, st->mapped);
+	print_line(out, "rounding", st->rounding, st->mapped);
+	print_line(out, "cached", st->cached, st->mapped);
+	print_line(out, "pending", st->pending, st->mapped);
+	print_line(out, "retained", st->retained, st->mapped);
+	print_line(out, "slack", st->slack, st->mapped);
+	print_line(out, "lost", st->lost, st->mapped);
+	fprintf(out, "  %-10s %16lld\n", "in flight",
+		(long long)st->in_flight);
+	fprintf(out, "%llu objects live, %llu allocated, %llu freed, %llu "
+		"failed; %llu backend calls\n",
+		(unsigned long long)st->live_objects,
+		(unsigned long long)st->allocs, (unsigned long long)st->frees,
+		(unsigned long long)st->failed,
+		(unsigned long long)st->backend_calls);
+}
+
+static void print_class(const struct class_figures *cf, void *arg)
+{
+	FILE *out = arg;
+
+	if (!cf->class || !cf->sum.allocs)
+		return;
+	fprintf(out, "%-31s %9llu %10llu %10llu %8llu %14llu %14llu\n",
+		cf->class->rec->name,
+		(unsigned long long)cf->class->rec->stride,
+		(unsigned long long)cf->f.live_objects,
+		(unsigned long long)cf->f.cached_objects,
+		(unsigned long long)READ_ONCE(cf->class->rec->slabs),
+		(unsigned long long)cf->f.live,
+		(unsigned long long)cf->sum.allocs);
+}
+
+int slabdev_report(struct slabdev *sd, FILE *out)
+{
+	int err = space_check(sd, "slabdev_report");
+	struct slabdev_stats st;
+
+	if (err)
+		return err;
+	if (!out)
+		return error_set(-EINVAL, "slabdev_report: out is NULL");
+	stats_collect(sd, &st);
+	print_space(out, sd, &st);
+	fprintf(out, "%-31s %9s %10s %10s %8s %14s %14s\n", "class", "objsize",
+		"live", "cached", "slabs", "live bytes", "allocs");
+	stats_each_class(sd, print_class, out);
+	if (fflush(out) || ferror(out))
+		return error_set(-EIO, "the report could not be written");
+	return 0;
+}
+
+struct question {
+	const void *p;
+	char *buf;
+	size_t len;
+	int answer;
+};
+
+/* True ends the search. */
+static bool explain_in(struct slabdev *sd, void *arg)
+{
+	struct question *q = arg;
+	struct place at;
+	u32 side;
+
+	side = visit_begin(sd);
+	lookup(sd, q->p, &at);
+	describe_place(sd, q->p, &at, q->buf, q->len);
+	visit_end(sd, side);
+	if (at.kind == PLACE_FOREIGN)
+		return false;
+	q->answer = sd->dead ? space_check(sd, "slabdev_explain") : !at.live;
+	return true;
+}
+
+int slabdev_explain(const void *p, char *buf, size_t len)
+{
+	struct question q = { p, buf, len, -ENOENT };
+
+	if (!buf || !len)
+		return error_set(-EINVAL, "slabdev_explain: %s",
+				 buf ? "len is 0" : "buf is NULL");
+	space_each(explain_in, &q);
+	if (q.answer == -ENOENT) {
+		snprintf(buf, len, "%p is no address of any open space", p);
+		return error_set(-ENOENT, "slabdev_explain: %p is no address "
+				 "of any open space", p);
+	}
+	return q.answer;
+}
+
+/* ---- Validate --------------------------------------------------------- */
+
+int slabdev_validate(struct slabdev *sd)
+{
+	int err = space_check(sd, "slabdev_validate");
+
+	return err ? err : validate_space(sd);
+}
+
+int slabdev_cache_validate(struct slabdev_cache *cache)
+{
+	int err = cache_check(cache_class(cache), "slabdev_cache_validate");
+
+	return err ? err : validate_class(cache_class(cache));
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * slab.h - theory of operation of the slab layer, and its shared structures.
+ *
+ * 1. Concepts
+ *
+ * 1.1 A *space* (struct slabdev) is one kind of memory on one device. The vmm
+ *     gives it *chunks* of accessible memory; everything here is about who has
+ *     which part of them. All of this state is host memory: device memory is
+ *     never read or written.
+ * 1.2 A *slice* is 16 KiB, the unit in which the *pool* (pool.h) hands out
+ *     runs. An *offset* counts bytes from the start of the vmm's chunk space;
+ *     slice number = offset / 16 KiB.
+ * 1.3 A *granule* is 256 bytes, the least alignment of a general object. One
+ *     slice has 64: the free objects of a slab of 256-byte objects fit one
+ *     word, and its tags fill exactly one pair of cache lines, so that threads
+ *     refilled from different slabs never write the same line.
+ * 1.4 A *class* is a set of objects of one size: one of 80 general size
+ *     classes, or a cache of the user (struct slabdev_cache is a class). A
+ *     *slab* is a run of slices cut into objects of one class, at most 64,
+ *     their *stride* apart.
+ * 1.5 A *sheaf* is an array of free objects of one class. A thread has a main
+ *     and a spare sheaf a class, in the *bins* of its *heap* for that space. A
+ *     *barn* is a class's store of full and empty sheaves.
+ * 1.6 A *tag* is 16 bits a granule (tags.h): whether a live object begins
+ *     there, of which class, and how many bytes its user did not ask for. It
+ *     is what lets a free check a pointer, find the class, and keep exact books
+ *     with one load.
+ * 1.7 Objects beyond 1 MiB are *large*: a run of slices of their own, from
+ *     shared chunks up to 64 MiB, in a handle of their own above.
+ *
+ * 2. Where a free object is
+ *
+ *         live --free--> sheaf of a thread --full--> barn --too many--> slab
+ *         live <-alloc-- sheaf of a thread <-empty-- barn <-nothing---- slab
+ *
+ *     It is in exactly one of these places. A slab whose objects are all back
+ *     gives its slices to the pool; a chunk whose slices are all free goes back
+ *     to the vmm, or stays mapped, as the policy says.
+ *
+ * 3. The fast paths (alloc.c)
+ *
+ *     They take no lock and have no test for a first call. The owner of a heap
+ *     sets its busy word, loads the main sheaf, pops or pushes, clears busy:
+ *     plain stores. A thread without a heap has the empty heap, whose sheaves
+ *     are the empty sheaf of capacity 0: it is never popped and never pushed.
+ *
+ * 4. Taking back (steal.c)
+ *
+ *     Trim, shrink, destroy, close and a lack of memory must reach the sheaves
+ *     of idle threads. A thief exchanges a bin's pointers for the empty sheaf,
+ *     makes every running thread pass a barrier (membarrier), then waits until
+ *     the owner's busy word is clear. After that nobody but the thief can reach
+ *     the sheaf: an owner that was inside had set busy before it loaded the old
+ *     pointer; one that comes later loads the empty sheaf. In slow paths the
+ *     owner takes its own sheaves out by exchange too, so each is had by
+ *     exactly one side. Without membarrier the bins stay empty for ever, and
+ *     every operation takes the locked path straight to the slabs.
+ *
+ * 5. Locking: core/lock.h has the order. Fields say whose they are:
+ *     "owner": the heap's thread; "class lock", ...; "const": after creation.
+ *
+ * 6. Failure. Whatever may fail (memory for a sheaf, a slab, a chunk) is tried
+ *     before anything is changed. A thread that cannot have a sheaf works
+ *     without one. When memory is short: take back sheaves, empty barns, drop
+ *     empty slabs and vacant chunks, ask the shrinkers, and only then fail,
+ *     with a report that accounts for every byte.
+ *
+ * 7. Limits. 2^32 granules: 1 TiB of addresses a space. 256 spaces, 4,096
+ *     classes a space, 64 objects a slab (tiny.c: 1,024).
+ */
+#ifndef SLAB_SLAB_H
+#define SLAB_SLAB_H
+
+#include <slabdev/segment.h>
+#include <slabdev/slabdev.h>
+
+#include "core/bitmap.h"
+#include "core/list.h"
+#include "core/lock.h"
+#include "core/metapool.h"
+#include "core/os.h"
+#include "core/resv.h"
+#include "core/thread.h"
+#include "slab/layout.h"
+#include "slab/pool.h"
+#include "slab/tags.h"
+#include "vmm/vmm.h"
+
+/* Classes of a space; a multiple of SLABDEV_SEG_WINDOW. */
+#define CLASS_MAX 4096u
+#define CLASS_WINDOW SLABDEV_SEG_WINDOW
+#define NR_WINDOWS (CLASS_MAX / CLASS_WINDOW)
+/* Stands for large objects in counters; has no bin and no slabs. */
+#define CLASS_LARGE 0u
+
+/* ---- Slabs ------------------------------------------------------------ */
+
+enum slab_state {
+	SLAB_NONE = 0,	/* no slab begins at this slice */
+	SLAB_OBJECTS,	/* at most 64 objects, .free is a bit each */
+	SLAB_TINY,	/* objects below a granule, .tiny has the bits */
+	SLAB_LARGE,	/* one large object in shared chunks */
+	SLAB_HUGE,	/* one large object in a handle of its own */
+};
+
+struct tiny_bits;
+
+/*
+ * One descriptor a slice; the one of a run's first slice describes the run.
+ * In the others only .back counts, and only where an object begins; their
+ * state is SLAB_NONE. Type-stable until close: an unlocked reader sees some
+ * descriptor.
+ *
+ * state of a slab    objects in it (.nr_free)    list
+ * partial            1 .. nr - 1                 class->partial[]
+ * new                nr                          class->partial[]
+ * empty              nr                          class->empty_slab
+ * full               0                           none
+ *
+ * Locking: class lock; while it is made or given up: the thread that does it;
+ * large objects: the owner of the object.
+ */
+struct slab {
+	union {
+		u64 free;		/* OBJECTS: bit set: object is here */
+		struct tiny_bits *tiny;	/* TINY */
+		u64 size;		/* LARGE, HUGE: bytes asked for */
+	};
+	u32 next, prev;		/* slice numbers, RANGE_NONE ends */
+	u16 class;		/* class number */
+	u16 nr;			/* objects */
+	u16 nr_free;		/* of those, in the slab */
+	u16 span;		/* OBJECTS, TINY: slices */
+	u8 state;		/* enum slab_state */
+	u8 bin;			/* which partial list */
+	u16 back;		/* slices back to the slab's first one */
+	u32 reserved;
+};
+static_assert(sizeof(struct slab) == 32, "half a byte an object of 256 bytes");
+
+/* What may be read without the class lock, by walks and lookups. */
+static inline enum slab_state slab_state(const struct slab *s)
+{
+	return (enum slab_state)load_acquire(&s->state);
+}
+
+static inline u16 slab_class(const struct slab *s)
+{
+	return READ_ONCE(s->class);
+}
+
+/* The state last: pairs with the acquire in slab_state(). */
+static inline void slab_publish(struct slab *s, u16 class,
+				enum slab_state state)
+{
+	WRITE_ONCE(s->class, class);
+	store_release(&s->state, (u8)state);
+}
+
+static inline void slab_unpublish(struct slab *s)
+{
+	store_release(&s->state, (u8)SLAB_NONE);
+}
+
+/* ---- Sheaves and heaps ------------------------------------------------ */
+
+/* When the work that used a free object is done: host spaces, at once. */
+enum order_domain {
+	DOMAIN_HOST_COMPLETE = 0,
+};
+
+
+/* A free object: its offset in units of the class (granules, or less). */
+typedef u32 slot_t;
+
+struct sheaf {
+	u16 n;			/* objects in it */
+	u16 cap;
+	u16 class;
+	u16 domain;		/* enum order_domain, of every object in it */
+	struct sheaf *next;	/* in the barn, or in a thief's hands */
+	slot_t slot[];
+};
+
+struct bin {
+	struct sheaf *main;	/* owner by plain load; all by exchange */
+	struct sheaf *spare;	/* all by exchange */
+};
+
+#define GAINED_MAX 512u
+
+struct heap {
+	u32 busy;		/* owner: inside a fast path */
+	u32 refused;		/* owner: sheaves that did not fit the budget */
+	struct slabdev_seg_counters *count;	/* owner: window 0 */
+	struct slabdev *sd;	/* const */
+	struct thread *thread;	/* const */
+	struct list link;	/* heaps lock: sd->heaps */
+	u64 charged;		/* atomic: bytes that the sheaves may hold */
+	/* Owner; windows above the first, made on first use. */
+	struct bin *bins[NR_WINDOWS];			/* [0] is bin */
+	struct slabdev_seg_thread *block[NR_WINDOWS];	/* heaps lock */
+	struct sheaf *stolen;	/* heaps lock: the owner may be inside yet */
+	struct shrinker *shrinking;	/* owner: inside this one, or NULL */
+	/* Owner: classes that gained a sheaf, a ring in order of time. A thief
+	 * may have the sheaf since. */
+	u32 head, tail;
+	u16 gained[GAINED_MAX];
+	struct bin bin[CLASS_WINDOW] __aligned_to(CACHE_LINE);
+};
+
+extern struct sheaf sheaf_none;	/* capacity 0, always empty */
+extern struct heap heap_none;	/* every bin holds sheaf_none */
+
+/* ---- Classes ---------------------------------------------------------- */
+
+#define NR_PARTIAL 11	/* lists by log2 of free objects, up to 1,024 */
+
+struct class {
+	/* Const after creation. */
+	struct slabdev *sd;
+	u16 id;			/* class number, index of bins */
+	u8 code;		/* in tags */
+	u8 shift;		/* log2 of the unit of slot_t */
+	u32 stride;
+	u32 object_size;	/* as asked for; general classes: stride */
+	u32 align;
+	u32 step;		/* stride in units of slot_t */
+	u64 inverse;		/* 2^32 / step, rounded up */
+	u32 nr;			/* objects in a slab */
+	u32 span;		/* slices in a slab */
+	u32 sheaf_cap;		/* 0: objects too large for sheaves */
+	u32 barn_max;		/* full sheaves */
+	slabdev_ctor_fn ctor;
+	void *ctor_arg;
+	struct slabdev_seg_class *rec;
+	struct list link;	/* space lock: sd->caches */
+
+	struct lock barn_lock __aligned_to(CACHE_LINE);
+	struct sheaf *full, *empty;	/* barn lock */
+	u32 nr_full, nr_empty;		/* barn lock */
+
+	struct lock lock __aligned_to(CACHE_LINE);
+	u32 partial[NR_PARTIAL];	/* class lock: first slice numbers */
+	u32 partial_map;		/* class lock: lists with slabs */
+	u32 empty_slab;			/* class lock: for the next refill */
+};
+
+/* struct slabdev_cache is a class; it has no members of its own. */
+static inline struct class *cache_class(struct slabdev_cache *c)
+{
+	return (struct class *)c;
+}
+
+static inline struct slabdev_cache *class_cache(struct class *c)
+{
+	return (struct slabdev_cache *)c;
+}
+
+/* ---- Spaces ----------------------------------------------------------- */
+
+#define SHRINKER_MAX 16
+#define NR_SHEAF_POOLS 3
+
+struct shrinker {
+	slabdev_shrinker_fn fn;
+	void *arg;
+	u32 running;		/* threads inside */
+};
+
+struct segment {
+	void *addr;
+	size_t size;
+	struct os_file file;	/* not open: private memory */
+	void *copy;		/* around a fork */
+};
+#define SEGMENT_MAX 512
+#define BLOCK_MAX (SEGMENT_MAX * SLABDEV_SEG_THREADS_PER_SEGMENT)
+
+struct slabdev {
+	/* What the fast paths read; const but for high, and for code_size,
+	 * which a new cache sets before anybody can have an object of it. */
+	u64 base;		/* address of offset 0 */
+	u64 high;		/* offsets below have tags; grows, relaxed */
+	tag_t *tags;
+	u32 id;			/* index in struct thread */
+	u32 fast_slots;		/* granules of the first reservation, at most */
+	/* Bytes of an object with rounding 0, by code. */
+	u32 code_size[CODE_DIRECT_LAST + 1];
+
+	/* Const. */
+	struct slab *slabs __aligned_to(CACHE_LINE);
+	const struct vmm_ops *ops;
+	void *dev;
+	u64 open_id;
+	u64 sheaf_bytes;	/* a thread */
+	u64 sheaf_total;	/* all threads */
+	u32 chunk_slices;
+	bool use_sheaves;	/* membarrier is there and wanted */
+	bool publish;		/* statistics in memfds */
+	bool assert_steady;
+	bool dead;		/* in a fork child that it did not survive */
+	bool closing;		/* registry lock: locks are being destroyed */
+	pid_t pid;
+	char name[64];
+	char spec[64];
+
+	struct vmm vmm;
+	struct pool pool;
+	struct class *class[CLASS_MAX];	/* const once non-NULL, or space lock */
+	struct slabdev_seg_space *rec;
+	struct slabdev_seg_window *window[NR_WINDOWS];	/* const once set */
+
+	/* Locking: space lock. */
+	struct lock lock;
+	struct list caches;
+	struct shrinker shrinker[SHRINKER_MAX];
+	u32 class_hint;
+	u32 visit_side;		/* where visitors enter: 0 or 1 */
+	u32 visitors[2];
+
+	/* Locking: heaps lock. */
+	struct lock heaps_lock;
+	struct list heaps;
+	struct segment segment[SEGMENT_MAX];
+	u32 nr_segments;
+	struct slabdev_seg_thread *blocks[SEGMENT_MAX];	/* by THREADS index */
+	u64 block_free[BITMAP_WORDS(BLOCK_MAX)];
+
+	/* Relaxed. */
+	u32 policy;		/* enum slabdev_policy_mode */
+	u32 bypass;		/* no sheaves: not use_sheaves, or aggressive */
+	u64 policy_keep;
+	u64 charged;		/* bytes that all sheaves in bins may hold */
+
+	struct metapool sheaf_pool[NR_SHEAF_POOLS];
+	struct metapool heap_pool;
+	struct metapool bin_pool;	/* bins of later windows */
+	struct metapool class_pool;
+	struct metapool tiny_pool;
+};
+
+static inline u64 slice_offset(u32 slice)
+{
+	return (u64)slice << SLICE_SHIFT;
+}
+
+static inline u64 slab_offset(const struct slabdev *sd, const struct slab *s)
+{
+	return slice_offset((u32)(s - sd->slabs));
+}
+
+/* Address of an offset that may lie beyond the first reservation. */
+static inline u64 space_addr(const struct slabdev *sd, u64 offset)
+{
+	if (likely(offset < sd->vmm.base_bytes))
+		return sd->base + offset;
+	return vmm_addr(&sd->vmm, offset);
+}
+
+static inline void *to_ptr(u64 addr)
+{
+	return (void *)(uintptr_t)addr;
+}
+
+/* Single-writer counters that others read: no atomic add needed. */
+static inline void count_add(u64 *counter, u64 n)
+{
+	WRITE_ONCE(*counter, READ_ONCE(*counter) + n);
+}
+
+/* Counters with several writers, on slow paths only. */
+static inline void shared_add(u64 *counter, u64 n)
+{
+	__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}
+
+static inline void shared_sub(u64 *counter, u64 n)
+{
+	__atomic_fetch_sub(counter, n, __ATOMIC_RELAXED);
+}
+
+/* Bytes leave the slabs, to threads and barns: keeps the high water. */
+void space_count_out(struct slabdev *sd, u64 bytes);
+
+#endif /* SLAB_SLAB_H */

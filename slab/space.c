@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * space.c - opening and closing spaces; see space.h.
+ *
+ * Opening acquires in one order and undoes in the other. Closing first makes
+ * sure that nothing is live, then takes every heap away from its thread under
+ * the registry lock (against threads that exit), and only then, without it,
+ * gives memory back.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/os.h"
+#include "core/param.h"
+#include "core/usercopy.h"
+#include "slab/barn.h"
+#include "slab/class.h"
+#include "slab/fork.h"
+#include "slab/heap.h"
+#include "slab/live.h"
+#include "slab/policy.h"
+#include "slab/segment.h"
+#include "slab/space.h"
+#include "slab/stats.h"
+#include "slab/steal.h"
+#include "slab/tiny.h"
+
+#define OPEN_FLAGS (SLABDEV_OPEN_PRIVATE_STATS | SLABDEV_OPEN_HUGE_PAGES | \
+		    SLABDEV_OPEN_NO_SHEAVES)
+#define THREAD_SHEAF_BYTES (8 * MIB)
+
+static struct lock registry = {
+	.mutex = PTHREAD_MUTEX_INITIALIZER,
+	.rank = LOCK_REGISTRY,
+	.name = "registry",
+};
+/* Locking: registry. */
+static struct slabdev *space[SPACE_MAX];
+static struct metapool space_pool;
+static u64 nr_opens;
+static bool initialised;
+static bool have_membarrier;
+
+void registry_lock_for_fork(void)
+{
+	lock_acquire_for_fork(&registry);
+	if (initialised)
+		lock_acquire_for_fork(&space_pool.lock);
+}
+
+void registry_unlock_for_fork(void)
+{
+	if (initialised)
+		lock_release_for_fork(&space_pool.lock);
+	lock_release_for_fork(&registry);
+}
+
+void space_each_for_fork(void (*each)(struct slabdev *sd))
+{
+	u32 i;
+
+	for (i = 0; i < SPACE_MAX; i++)
+		if (space[i] && !space[i]->closing)
+			each(space[i]);
+}
+
+void space_each(bool (*each)(struct slabdev *sd, void *arg), void *arg)
+{
+	bool done = false;
+	u32 i;
+
+	lock_acquire(&registry);
+	for (i = 0; i < SPACE_MAX && !done; i++)
+		if (space[i] && !space[i]->closing)
+			done = each(space[i], arg);
+	lock_release(&registry);
+}
+
+static void thread_exit(struct thread *t)
+{
+	lock_acquire(&registry);
+	heap_thread_exit(t);
+	lock_release(&registry);
+}
+
+/* What the first open of a process sets up. */
+static int library_init_locked(void)
+{
+	int err;
+
+	err = thread_init_once(&heap_none, thread_exit);
+	if (err)
+		return error_set(err, "no thread-specific key is left");
+	if (initialised)
+		return 0;
+	err = fork_init();
+	if (err)
+		return error_set(err, "no memory for the fork handlers");
+	layout_init();
+	metapool_init(&space_pool, sizeof(struct slabdev), "spaces");
+	have_membarrier = !os_membarrier_register();
+	initialised = true;
+	return 0;
+}
+
+/* ---- Open ------------------------------------------------------------- */
+
+static int check_attr(const struct slabdev_attr *attr)
+{
+	if ((attr->flags & ~OPEN_FLAGS) || attr->reserved)
+		return error_set(-EINVAL, "attr.flags %#x has bits that this "
+				 "version does not know", attr->flags);
+	if (attr->policy.mode > SLABDEV_AGGRESSIVE || attr->policy.reserved)
+		return error_set(-EINVAL, "attr.policy.mode %u is none of the "
+				 "enum slabdev_policy_mode",
+				 attr->policy.mode);
+	return 0;
+}
+
+/* The environment fills what the program left to the default. */
+static void apply_params(struct slabdev_attr *attr, const struct params *p)
+{
+	if (!attr->limit)
+		attr->limit = p->limit;
+	if (!attr->limit && p->limit_permille)
+		attr->limit = os_memory_total() / 1000 * p->limit_permille;
+	if (!attr->reserve)
+		attr->reserve = p->reserve;
+	if (!attr->sheaf_bytes)
+		attr->sheaf_bytes = p->sheaf_bytes;
+	if (!attr->policy.mode && p->policy) {
+		attr->policy.mode = p->policy;
+		attr->policy.keep_bytes = p->keep_bytes;
+	}
+	if (!p->stats)
+		attr->flags |= SLABDEV_OPEN_PRIVATE_STATS;
+}
+
+static void init_space(struct slabdev *sd, const char *spec,
+			 const struct slabdev_attr *attr,
+			 const struct params *p)
+{
+	snprintf(sd->spec, sizeof(sd->spec), "%s", spec);
+	snprintf(sd->name, sizeof(sd->name), "%s",
+		 attr->name ? attr->name : spec);
+	sd->pid = getpid();
+	sd->publish = !(attr->flags & SLABDEV_OPEN_PRIVATE_STATS);
+	sd->assert_steady = p->assert_steady;
+	sd->use_sheaves = have_membarrier && p->membarrier &&
+			  !(attr->flags & SLABDEV_OPEN_NO_SHEAVES);
+	sd->bypass = !sd->use_sheaves;
+	lock_init(&sd->lock, LOCK_SPACE, "space");
+	lock_init(&sd->heaps_lock, LOCK_HEAPS, "heaps");
+	list_init(&sd->heaps);
+	list_init(&sd->caches);
+}
+
+static void init_pools(struct slabdev *sd)
+{
+	sheaf_pools_init(sd);
+	metapool_init(&sd->heap_pool, sizeof(struct heap), "heaps");
+	metapool_init(&sd->bin_pool, CLASS_WINDOW * sizeof(struct bin), "bins");
+	metapool_init(&sd->class_pool, sizeof(struct class), "classes");
+	metapool_init(&sd->tiny_pool, sizeof(struct tiny_bits), "tiny");
+}
+
+static void fini_pools(struct slabdev *sd)
+{
+	metapool_fini(&sd->tiny_pool);
+	metapool_fini(&sd->class_pool);
+	metapool_fini(&sd->bin_pool);
+	metapool_fini(&sd->heap_pool);
+	sheaf_pools_fini(sd);
+}
+
+static void general_class(struct slabdev *sd, struct class *c, u32 id)
+{
+	struct slab_shape shape = { 0, 0 };
+
+	c->sd = sd;
+	c->id = (u16)id;
+	c->code = id == CLASS_LARGE ? CODE_LARGE : (u8)id;
+	c->shift = GRANULE_SHIFT;
+	c->stride = id == CLASS_LARGE ? (u32)GRANULE : layout_class_size[id];
+	if (id != CLASS_LARGE) {
+		shape = layout_shape(c->stride);
+		c->sheaf_cap = layout_sheaf_cap(c->stride, 0);
+		sd->code_size[id] = c->stride;
+	}
+	c->object_size = c->stride;
+	c->align = (u32)GRANULE;
+	c->nr = shape.nr;
+	c->span = shape.span;
+	c->barn_max = barn_limit(c->stride, c->sheaf_cap);
+	c->rec = &sd->window[0]->cls[id];
+	c->rec->type = id == CLASS_LARGE ? SLABDEV_SEG_LARGE :
+					   SLABDEV_SEG_GENERAL;
+	list_init(&c->link);
+	class_init(c);
+	if (id == CLASS_LARGE) {
+		c->rec->stride = c->rec->object_size = 0;
+		snprintf(c->rec->name, sizeof(c->rec->name), "large");
+	} else {
+		snprintf(c->rec->name, sizeof(c->rec->name), "alloc-%u",
+			 c->stride);
+	}
+	store_release(&sd->class[id], c);
+	store_release(&c->rec->state, SLABDEV_SEG_USED);
+}
+
+static int general_classes(struct slabdev *sd)
+{
+	u32 id;
+
+	for (id = CLASS_LARGE; id <= NR_GENERAL; id++) {
+		struct class *c = metapool_alloc(&sd->class_pool);
+
+		if (!c)
+			return error_set(-ENOMEM, "no host memory for classes");
+		general_class(sd, c, id);
+	}
+	return 0;
+}
+
+static int open_vmm(struct slabdev *sd, const struct slabdev_attr *attr)
+{
+	struct vmm_config config = {
+		.limit = attr->limit,
+		.reserve = attr->reserve,
+		.counters = (struct vmm_counters *)&sd->rec->vmm,
+		.name = sd->name,
+	};
+	int err = vmm_open(&sd->vmm, sd->ops, sd->dev, &config);
+	u64 limit;
+
+	if (err)
+		return err;
+	sd->base = sd->vmm.base;
+	sd->fast_slots = (u32)min(sd->vmm.base_bytes >> GRANULE_SHIFT,
+				  (u64)UINT32_MAX);
+	sd->chunk_slices = (u32)(sd->vmm.chunk_size >> SLICE_SHIFT);
+	sd->rec->chunk_size = sd->vmm.chunk_size;
+	limit = READ_ONCE(sd->vmm.cnt->limit);
+	sd->sheaf_bytes = attr->sheaf_bytes ? attr->sheaf_bytes :
+					     THREAD_SHEAF_BYTES;
+	sd->sheaf_total = attr->sheaf_total_bytes ? attr->sheaf_total_bytes :
+						    limit / 8;
+	return 0;
+}
+
+static void fini_classes(struct slabdev *sd)
+{
+	u32 id;
+
+	for (id = 0; id < CLASS_MAX; id++)
+		if (sd->class[id])
+			class_fini(sd->class[id]);
+}
+
+static int build_space(struct slabdev *sd, const struct slabdev_attr *attr)
+{
+	int err;
+
+	init_pools(sd);
+	err = segments_init(sd);
+	if (err)
+		goto fini_pools;
+	err = open_vmm(sd, attr);
+	if (err)
+		goto fini_segments;
+	err = pool_init(sd);
+	if (err)
+		goto close_vmm;
+	sd->tags = (tag_t *)(void *)sd->pool.tags.base;
+	sd->slabs = (struct slab *)(void *)sd->pool.slabs.base;
+	err = general_classes(sd);
+	if (err)
+		goto fini_classes;
+	return 0;
+
+fini_classes:
+	fini_classes(sd);
+	pool_fini(sd);
+close_vmm:
+	vmm_close(&sd->vmm);
+fini_segments:
+	segments_fini(sd);
+fini_pools:
+	fini_pools(sd);
+	return err;
+}
+
+static void fini_locks(struct slabdev *sd)
+{
+	lock_fini(&sd->heaps_lock);
+	lock_fini(&sd->lock);
+}
+
+static int free_number_locked(u32 *id)
+{
+	for (*id = 0; *id < SPACE_MAX; ++*id)
+		if (!space[*id])
+			return 0;
+	return error_set(-ENFILE, "%d spaces are open already", SPACE_MAX);
+}
+
+static int open_locked(struct slabdev **out, const char *spec,
+		       const struct slabdev_attr *attr, const struct params *p,
+		       const struct vmm_ops *ops, void *dev)
+{
+	struct slabdev *sd;
+	u32 id;
+	int err;
+
+	err = library_init_locked();
+	if (!err)
+		err = free_number_locked(&id);
+	if (err)
+		return err;
+	sd = metapool_alloc(&space_pool);
+	if (!sd)
+		return error_set(-ENOMEM, "no host memory for a space");
+	sd->id = id;
+	sd->open_id = ++nr_opens;
+	sd->ops = ops;
+	sd->dev = dev;
+	init_space(sd, spec, attr, p);
+	err = build_space(sd, attr);
+	if (err) {
+		fini_locks(sd);
+		metapool_free(&space_pool, sd);
+		return err;
+	}
+	policy_apply(sd, attr->policy.mode ? attr->policy.mode :
+		     SLABDEV_RETAIN, attr->policy.keep_bytes);
+	space[id] = sd;
+	store_release(&sd->rec->state, SLABDEV_SEG_USED);
+	*out = sd;
+	return 0;
+}
+
+/* What is missing here, once a space: it goes on without. */
+static void say_what_is_missing(const struct slabdev *sd,
+				const struct slabdev_attr *attr)
+{
+	if (!have_membarrier)
+		pr_warn("space %s: membarrier is not available: threads work "
+			"without sheaves, each operation takes a lock",
+			sd->name);
+	if (IS_ENABLED(CONFIG_SLAB_SEGMENT) && sd->segment[0].file.fd < 0 &&
+	    !(attr->flags & SLABDEV_OPEN_PRIVATE_STATS))
+		pr_warn("space %s: sealed memfds are not available: slabinfo "
+			"cannot see this process", sd->name);
+	pr_info("space %s opened", sd->name);
+}
+
+static int open_on(struct slabdev **out, const char *spec,
+		   const struct slabdev_attr *attr, const struct params *p,
+		   const struct vmm_ops *ops, void *dev)
+{
+	int err;
+
+	lock_acquire(&registry);
+	err = open_locked(out, spec, attr, p, ops, dev);
+	lock_release(&registry);
+	if (!err)
+		say_what_is_missing(*out, attr);
+	return err;
+}
+
+/* What the caller and the environment want. */
+static int read_attr(struct slabdev_attr *attr, const struct params **p,
+		     const struct slabdev_attr *user_attr)
+{
+	int err;
+
+	err = copy_struct_from_user(attr, sizeof(*attr), user_attr, "attr");
+	if (!err)
+		err = check_attr(attr);
+	if (!err)
+		err = params_get(p);
+	if (!err)
+		apply_params(attr, *p);
+	return err;
+}
+
+int space_open_on(struct slabdev **out, const struct slabdev_attr *user_attr,
+		  const struct vmm_ops *ops, void *dev)
+{
+	struct slabdev_attr attr = SLABDEV_ATTR_INIT;
+	const struct params *p;
+	int err = read_attr(&attr, &p, user_attr);
+
+	return err ? err : open_on(out, ops->name, &attr, p, ops, dev);
+}
+
+int slabdev_open(struct slabdev **out, const char *spec,
+		 const struct slabdev_attr *user_attr)
+{
+	struct slabdev_attr attr = SLABDEV_ATTR_INIT;
+	const struct params *p;
+	const struct vmm_ops *ops;
+	void *dev;
+	int err;
+
+	if (!out || !spec)
+		return error_set(-EINVAL, "slabdev_open: %s is NULL",
+				 out ? "spec" : "sd");
+	err = read_attr(&attr, &p, user_attr);
+	if (!err)
+		err = vmm_backend_find(spec, attr.flags, &ops, &dev);
+	if (err)
+		return err;
+	err = open_on(out, spec, &attr, p, ops, dev);
+	if (err)
+		vmm_backend_put(ops, dev);
+	return err;
+}
+
+/* ---- Close ------------------------------------------------------------ */
+
+static u64 live_objects(struct slabdev *sd)
+{
+	struct slabdev_stats st;
+
+	stats_collect(sd, &st);
+	return st.live_objects;
+}
+
+static bool is_open_locked(const struct slabdev *sd)
+{
+	u32 i;
+
+	for (i = 0; i < SPACE_MAX; i++)
+		if (space[i] == sd && !sd->closing)
+			return true;
+	return false;
+}
+
+/* Heaps away from their threads; the number stays taken. */
+static int detach(struct slabdev *sd)
+{
+	bool open;
+
+	lock_acquire(&registry);
+	open = is_open_locked(sd);
+	if (open) {
+		WRITE_ONCE(sd->rec->state, SLABDEV_SEG_FREE);
+		heap_detach_all(sd);
+		sd->closing = true;
+	}
+	lock_release(&registry);
+	return open ? 0 : error_set(-EINVAL, "slabdev_close: %p is no open "
+				    "space", (const void *)sd);
+}
+
+static int demolish(struct slabdev *sd)
+{
+	u32 id = sd->id;
+	int err;
+
+	fini_classes(sd);
+	err = vmm_close(&sd->vmm);
+	pool_fini(sd);
+	vmm_backend_put(sd->ops, sd->dev);
+	segments_fini(sd);
+	fini_pools(sd);
+	fini_locks(sd);
+	lock_acquire(&registry);
+	space[id] = NULL;
+	metapool_free(&space_pool, sd);
+	lock_release(&registry);
+	return err;
+}
+
+/* Of a space that did not survive a fork there is nothing that could be given
+ * back: it was never this process's. */
+static int abandon(struct slabdev *sd)
+{
+	lock_acquire(&registry);
+	space[sd->id] = NULL;
+	lock_release(&registry);
+	return 0;
+}
+
+int slabdev_close(struct slabdev *sd, unsigned int flags)
+{
+	bool found;
+	u64 live;
+	int err;
+
+	if (!sd)
+		return 0;
+	if (flags & ~SLABDEV_CLOSE_FORCE)
+		return error_set(-EINVAL, "slabdev_close: flags %#x are not "
+				 "known", flags);
+	lock_acquire(&registry);
+	found = is_open_locked(sd);
+	lock_release(&registry);
+	if (!found)
+		return error_set(-EINVAL, "slabdev_close: %p is no open space",
+				 (const void *)sd);
+	if (sd->dead)
+		return abandon(sd);
+	live = flags & SLABDEV_CLOSE_FORCE ? 0 : live_objects(sd);
+	if (live) {
+		live_report(sd, NULL, "closing space");
+		return error_set(-EBUSY, "space %s has %llu live objects",
+				 sd->name, (unsigned long long)live);
+	}
+	err = detach(sd);
+	if (err)
+		return err;
+	return demolish(sd);
+}

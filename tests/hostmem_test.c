@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * hostmem_test.c - the host refuses memory for the library's own tables.
+ *
+ * Each call for it fails in turn: below an open, of which then nothing may be
+ * left, neither a mapping nor a descriptor; and below a growth, after which
+ * some tables reach further than others and every address of the reservation
+ * may still be asked about.
+ */
+#include <dirent.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+#include "core/log.h"
+#include "core/os.h"
+#include "slab/slab.h"
+#include "tests/open_space.h"
+#include "tests/sanitizers.h"
+
+static u64 calls, first_failure, last_failure;
+
+static bool fails(void)
+{
+	calls++;
+	return calls >= first_failure && calls <= last_failure;
+}
+
+static void fail_calls(u64 first, u64 last)
+{
+	calls = 0;
+	first_failure = first;
+	last_failure = last;
+}
+
+/* Stand in for the wrappers; what does not fail is done by hand. */
+static int reserve_or_not(size_t size, void **addr)
+{
+	void *p;
+
+	if (fails())
+		return -ENOMEM;
+	p = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS |
+		 MAP_NORESERVE, -1, 0);
+	*addr = p;
+	return p == MAP_FAILED ? -ENOMEM : 0;
+}
+
+static int commit_or_not(void *addr, size_t size)
+{
+	if (fails() || mprotect(addr, size, PROT_READ | PROT_WRITE))
+		return -ENOMEM;
+	return 0;
+}
+
+static int no_segment(const char *name, size_t size, void **addr)
+{
+	(void)name;
+	(void)size;
+	(void)addr;
+	return -ENOSYS;
+}
+
+/* ---- Failed opens ----------------------------------------------------- */
+
+static u32 open_descriptors(struct kunit *test)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	u32 n = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+static u64 mapped_bytes(struct kunit *test, u32 *lines)
+{
+	unsigned long from, to;
+	char line[512], mode[5];
+	u64 bytes = 0;
+	FILE *f = fopen("/proc/self/maps", "r");
+
+	KUNIT_ASSERT_NOT_NULL(test, f);
+	for (*lines = 0; fgets(line, sizeof(line), f); ++*lines)
+		if (sscanf(line, "%lx-%lx %4s", &from, &to, mode) == 3)
+			bytes += to - from;
+	fclose(f);
+	return bytes;
+}
+
+struct footprint {
+	u32 descriptors, lines;
+	u64 bytes;
+};
+
+static struct footprint footprint(struct kunit *test)
+{
+	struct footprint f;
+
+	f.descriptors = open_descriptors(test);
+	f.bytes = mapped_bytes(test, &f.lines);
+	return f;
+}
+
+static void expect_footprint(struct kunit *test, const struct footprint *want,
+			     u64 n)
+{
+	struct footprint now = footprint(test);
+
+	KUNIT_EXPECT_EQ_MSG(test, now.descriptors, want->descriptors,
+			    "call %llu", (unsigned long long)n);
+	/* A sanitizer maps memory of its own as it goes. */
+	if (IS_SANITIZED)
+		return;
+	KUNIT_EXPECT_EQ_MSG(test, now.bytes, want->bytes, "call %llu",
+			    (unsigned long long)n);
+	KUNIT_EXPECT_EQ_MSG(test, now.lines, want->lines, "call %llu",
+			    (unsigned long long)n);
+}
+
+static int try_open(struct slabdev **sd)
+{
+	struct slabdev_attr attr = SLABDEV_ATTR_INIT;
+
+	attr.limit = 64 * MIB;
+	return slabdev_open(sd, "host", &attr);
+}
+
+/* What every process has once is had: libc's buffers, the library's pools. */
+static void open_use_close(struct kunit *test)
+{
+	struct slabdev *sd = NULL;
+
+	KUNIT_ASSERT_EQ_MSG(test, try_open(&sd), 0, "%s", slabdev_last_error());
+	EXPECT_FREED(test, sd, must_alloc(test, sd, 1000));
+	close_space(test, sd);
+	footprint(test);
+}
+
+/* False when an open makes fewer than @n calls. */
+static bool open_fails_at(struct kunit *test, u64 n)
+{
+	struct slabdev *sd = NULL;
+	int err;
+
+	fail_calls(n, n);
+	err = try_open(&sd);
+	fail_calls(0, 0);
+	if (!err) {
+		close_space(test, sd);
+		return false;
+	}
+	KUNIT_EXPECT_EQ_MSG(test, err, -ENOMEM, "call %llu",
+			    (unsigned long long)n);
+	KUNIT_EXPECT_NULL(test, sd);
+	KUNIT_EXPECT_STRNEQ(test, slabdev_last_error(), "");
+	return true;
+}
+
+static const bool memfds[] = { true, false };
+KUNIT_ARRAY_PARAM(memfd, memfds, NULL);
+
+static void failed_open_leaves_nothing(struct kunit *test)
+{
+	const bool *memfd = test->param_value;
+	struct footprint before;
+	u64 n;
+
+	kunit_activate_static_stub(test, os_reserve, reserve_or_not);
+	kunit_activate_static_stub(test, os_commit, commit_or_not);
+	if (!*memfd)
+		kunit_activate_static_stub(test, os_shared_segment, no_segment);
+	open_use_close(test);
+	open_use_close(test);
+	before = footprint(test);
+	for (n = 1; open_fails_at(test, n) || n < 10; n++) {
+		KUNIT_ASSERT_LT(test, n, 1000);
+		expect_footprint(test, &before, n);
+		open_use_close(test);
+		expect_footprint(test, &before, n);
+	}
+	kunit_info(test, "%llu calls", (unsigned long long)n - 1);
+	expect_footprint(test, &before, n);
+}
+
+/* ---- Tables of different length --------------------------------------- */
+
+/* Beyond what the first step of the shortest table covers. */
+#define RESERVED (2 * GIB)
+#define STEP (61 * SLICE_SIZE + GRANULE)
+
+struct prober {
+	struct kunit *test;
+	u32 reports;
+};
+
+static void count_report(int level, int kind, const char *text, void *arg)
+{
+	struct prober *p = arg;
+
+	(void)level;
+	if (kind == REPORT_INVALID_POINTER || kind == REPORT_DOUBLE_FREE)
+		p->reports++;
+	else if (kind >= 0 && kind != REPORT_OUT_OF_MEMORY)
+		KUNIT_FAIL(p->test, "%s", text);
+}
+
+static void expect_no_object(struct prober *p, int err)
+{
+	/* One was there before, perhaps. */
+	if (err != -EALREADY)
+		KUNIT_EXPECT_EQ(p->test, err, -EINVAL);
+}
+
+/* Every kind of question about addresses where no object is. */
+static void probe(struct prober *p, struct slabdev *sd,
+		  struct slabdev_cache *cache, const void *live)
+{
+	char text[300];
+	u32 reports = p->reports, n = 0;
+	u64 at;
+
+	for (at = 0; at < sd->vmm.base_bytes; at += STEP) {
+		void *q = to_ptr(sd->base + at);
+
+		if (q == live)
+			continue;
+		n += 3;
+		KUNIT_EXPECT_EQ(p->test, slabdev_usable_size(sd, q), 0);
+		KUNIT_EXPECT_EQ(p->test, slabdev_explain(q, text, sizeof(text)),
+				1);
+		expect_no_object(p, slabdev_free(sd, q));
+		expect_no_object(p, slabdev_cache_free(cache, q));
+		KUNIT_EXPECT_NULL(p->test, slabdev_realloc(sd, q, 10));
+		expect_no_object(p, -errno);
+	}
+	KUNIT_EXPECT_EQ(p->test, p->reports - reports, n);
+}
+
+/* False when growing makes fewer than @n calls. */
+static bool grow_fails_at(struct prober *p, u64 n, u32 which)
+{
+	static const u64 sizes[] = { 40 * MIB, 600 * MIB, 1800 * MIB };
+	struct slabdev_req req = SLABDEV_REQ_INIT;
+	struct slabdev_attr attr = SLABDEV_ATTR_INIT;
+	struct slabdev_cache *cache = NULL;
+	struct slabdev *sd;
+	void *live, *grown;
+	bool reached;
+
+	attr.limit = attr.reserve = RESERVED;
+	sd = open_space_attr(p->test, &attr);
+	KUNIT_ASSERT_EQ(p->test, slabdev_cache_create(&cache, sd, "cache", 100,
+						      NULL), 0);
+	live = must_alloc(p->test, sd, 1000);
+	req.flags = SLABDEV_REQ_NO_REPORT;
+	/* For good: it would be tried again. */
+	fail_calls(n, UINT64_MAX);
+	grown = slabdev_alloc_ex(sd, sizes[which], &req);
+	reached = calls >= n;
+	fail_calls(0, 0);
+	EXPECT_FREED(p->test, sd, grown);
+	probe(p, sd, cache, live);
+	expect_sound(p->test, sd);
+	EXPECT_FREED(p->test, sd, live);
+	KUNIT_EXPECT_EQ(p->test, slabdev_cache_destroy(cache), 0);
+	close_space(p->test, sd);
+	return reached;
+}
+
+static void half_grown_tables_can_be_asked(struct kunit *test)
+{
+	struct prober p = { .test = test };
+	u32 which;
+	u64 n;
+
+	kunit_activate_static_stub(test, os_reserve, reserve_or_not);
+	kunit_activate_static_stub(test, os_commit, commit_or_not);
+	log_set_sink(count_report, &p);
+	for (which = 0; which < 3; which++) {
+		for (n = 1; grow_fails_at(&p, n, which); n++)
+			KUNIT_ASSERT_LT(test, n, 1000);
+		kunit_info(test, "%llu calls", (unsigned long long)n - 1);
+	}
+}
+
+static const struct kunit_case cases[] = {
+	KUNIT_CASE_PARAM(failed_open_leaves_nothing, memfd_gen_params,
+			 .isolated = true),
+	KUNIT_CASE_ISOLATED(half_grown_tables_can_be_asked),
+	{ 0 }
+};
+
+static const struct kunit_suite hostmem_suite = {
+	.name = "hostmem",
+	.cases = cases,
+};
+kunit_test_suite(hostmem_suite);

@@ -1,0 +1,600 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * policy_test.c - what stays mapped, and what that costs (promises P1 and P7).
+ *
+ * "No backend call" is read off the counters of the vmm, through which every
+ * call goes. A steady workload is a script with a fixed seed that is run again
+ * and again; from some round on it must not make a single call.
+ */
+#include <stdio.h>
+
+#include "slab/heap.h"
+#include "tests/crew.h"
+#include "tests/open_space.h"
+#include "tests/random.h"
+
+static const u64 sizes[] = { 100, 5000, 300 * KIB, 3 * MIB, 70 * MIB };
+
+static struct slabdev *open_policy(struct kunit *test, u32 mode, u64 keep)
+{
+	struct slabdev_attr attr = SLABDEV_ATTR_INIT;
+
+	attr.limit = GIB;
+	attr.policy.mode = mode;
+	attr.policy.keep_bytes = keep;
+	return case_space_attr(test, &attr);
+}
+
+static void set_policy(struct kunit *test, struct slabdev *sd, u32 mode,
+		       u64 keep)
+{
+	struct slabdev_policy policy = SLABDEV_POLICY_INIT;
+
+	policy.mode = mode;
+	policy.keep_bytes = keep;
+	KUNIT_EXPECT_EQ(test, slabdev_set_policy(sd, &policy), 0);
+}
+
+#define EACH 40u
+
+struct load {
+	struct kunit *test;
+	struct slabdev *sd;
+	void *p[ARRAY_SIZE(sizes)][EACH];
+};
+
+/* Few of the large ones: the sum stays below the limit. */
+static u32 how_many(u32 size)
+{
+	return sizes[size] > 64 * MIB ? 2 : EACH;
+}
+
+static void load_alloc(void *arg)
+{
+	struct load *l = arg;
+	u32 s, i;
+
+	for (s = 0; s < ARRAY_SIZE(sizes); s++)
+		for (i = 0; i < how_many(s); i++) {
+			l->p[s][i] = slabdev_alloc(l->sd, sizes[s]);
+			KUNIT_EXPECT_NOT_NULL(l->test, l->p[s][i]);
+		}
+}
+
+static void load_free(void *arg)
+{
+	struct load *l = arg;
+	u32 s, i;
+
+	for (s = 0; s < ARRAY_SIZE(sizes); s++)
+		for (i = 0; i < how_many(s); i++)
+			KUNIT_EXPECT_EQ(l->test,
+					slabdev_free(l->sd, l->p[s][i]), 0);
+}
+
+/* ---- Retain ----------------------------------------------------------- */
+
+static void retain_keeps_everything(struct kunit *test)
+{
+	struct load l = { .test = test,
+			  .sd = open_policy(test, SLABDEV_RETAIN, 0) };
+	struct slabdev_stats full, after;
+
+	load_alloc(&l);
+	full = stats_of(test, l.sd);
+	load_free(&l);
+	after = stats_of(test, l.sd);
+	KUNIT_EXPECT_EQ(test, after.backend_calls, full.backend_calls);
+	KUNIT_EXPECT_EQ(test, after.mapped, full.mapped);
+	load_alloc(&l);
+	KUNIT_EXPECT_EQ(test, calls_of(test, l.sd), full.backend_calls);
+	load_free(&l);
+	KUNIT_EXPECT_EQ(test, slabdev_poll(l.sd), 0);
+	KUNIT_EXPECT_EQ(test, stats_of(test, l.sd).mapped, full.mapped);
+	expect_empty(test, l.sd);
+}
+
+/* ---- Trim ------------------------------------------------------------- */
+
+static void trim_policy_works_in_slow_paths_only(struct kunit *test)
+{
+	const u64 keep = 40 * MIB;
+	struct load l = { .test = test,
+			  .sd = open_policy(test, SLABDEV_TRIM, keep) };
+	struct slabdev_stats before, after;
+
+	load_alloc(&l);
+	before = stats_of(test, l.sd);
+	load_free(&l);
+	after = stats_of(test, l.sd);
+	KUNIT_EXPECT_EQ(test, after.backend_calls, before.backend_calls);
+	KUNIT_EXPECT_EQ(test, after.mapped, before.mapped);
+	KUNIT_EXPECT_EQ(test, slabdev_poll(l.sd), 0);
+	after = stats_of(test, l.sd);
+	KUNIT_EXPECT_LE(test, after.retained, keep + CHUNK);
+	expect_sound(test, l.sd);
+	expect_empty(test, l.sd);
+}
+
+static void trim_policy_works_at_growth(struct kunit *test)
+{
+	const u64 keep = 8 * MIB;
+	struct slabdev *sd = open_policy(test, SLABDEV_TRIM, keep);
+	void *p[20], *large;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(p); i++)
+		p[i] = slabdev_alloc(sd, 2 * MIB);
+	for (i = 0; i < ARRAY_SIZE(p); i++)
+		slabdev_free(sd, p[i]);
+	KUNIT_EXPECT_EQ(test, stats_of(test, sd).retained, 40 * MIB);
+	large = slabdev_alloc(sd, 80 * MIB);
+	KUNIT_EXPECT_NOT_NULL(test, large);
+	KUNIT_EXPECT_LE(test, stats_of(test, sd).retained, keep + CHUNK);
+	slabdev_free(sd, large);
+	expect_sound(test, sd);
+}
+
+static const u64 keeps[] = { 0, 1, CHUNK, 7 * MIB, 50 * MIB, GIB };
+KUNIT_ARRAY_PARAM(keep, keeps, NULL);
+
+/* From single chunks, not less than asked for and one handle more at most. */
+static void trim_leaves_what_it_is_told(struct kunit *test)
+{
+	u64 keep = *(const u64 *)test->param_value, left;
+	struct slabdev *sd = open_policy(test, SLABDEV_RETAIN, 0);
+	void *p[30];
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(p); i++)
+		p[i] = slabdev_alloc(sd, 2 * MIB);
+	for (i = 0; i < ARRAY_SIZE(p); i++)
+		slabdev_free(sd, p[i]);
+	KUNIT_EXPECT_EQ(test, slabdev_trim(sd, keep), 0);
+	left = stats_of(test, sd).retained;
+	KUNIT_EXPECT_EQ(test, stats_of(test, sd).mapped, left);
+	KUNIT_EXPECT_GE(test, left, min(keep, 60 * MIB));
+	KUNIT_EXPECT_LT(test, left, keep + CHUNK);
+	expect_sound(test, sd);
+}
+
+/*
+ * Mappings of many chunks go whole: what stays is within one of them of what
+ * was asked for.
+ */
+static void trim_with_long_handles(struct kunit *test)
+{
+	u64 keep = *(const u64 *)test->param_value, left;
+	struct slabdev *sd = open_policy(test, SLABDEV_RETAIN, 0);
+	void *p[4];
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(p); i++)
+		p[i] = slabdev_alloc(sd, (65 + i) * MIB);
+	for (i = 0; i < ARRAY_SIZE(p); i++)
+		slabdev_free(sd, p[i]);
+	KUNIT_EXPECT_EQ(test, slabdev_trim(sd, keep), 0);
+	left = stats_of(test, sd).retained;
+	KUNIT_EXPECT_GE(test, left + 68 * MIB,
+			min(keep, (66 + 66 + 68 + 68) * MIB));
+	KUNIT_EXPECT_LT(test, left, keep + 68 * MIB);
+	expect_sound(test, sd);
+}
+
+/* ---- Aggressive ------------------------------------------------------- */
+
+static const u64 aggressive_sizes[] = { 1, 256, 1000, 20000, 700 * KIB, MIB,
+					MIB + 1, 3 * MIB, 64 * MIB, 65 * MIB };
+KUNIT_ARRAY_PARAM(aggressive, aggressive_sizes, NULL);
+
+static void aggressive_gives_back_in_the_free(struct kunit *test)
+{
+	u64 size = *(const u64 *)test->param_value;
+	struct slabdev *sd = open_policy(test, SLABDEV_AGGRESSIVE, 0);
+	void *p[3];
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(p); i++) {
+		p[i] = slabdev_alloc(sd, size);
+		KUNIT_ASSERT_NOT_NULL(test, p[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(p); i++)
+		KUNIT_EXPECT_EQ(test, slabdev_free(sd, p[i]), 0);
+	KUNIT_EXPECT_EQ(test, stats_of(test, sd).mapped, 0);
+	KUNIT_EXPECT_EQ(test, stats_of(test, sd).handles, 0);
+	expect_sound(test, sd);
+}
+
+static void aggressive_gives_back_caches(struct kunit *test)
+{
+	struct slabdev *sd = open_policy(test, SLABDEV_AGGRESSIVE, 0);
+	static const size_t of[] = { 16, 24, 100, 5000, 2 * MIB };
+	struct slabdev_cache *c;
+	void *p[100];
+	char name[16];
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(of); i++) {
+		snprintf(name, sizeof(name), "cache-%u", i);
+		KUNIT_ASSERT_EQ(test, slabdev_cache_create(&c, sd, name, of[i],
+							   NULL), 0);
+		KUNIT_ASSERT_EQ(test, slabdev_cache_alloc_bulk(c, 100, p), 0);
+		KUNIT_EXPECT_EQ(test, slabdev_cache_free_bulk(c, 100, p), 0);
+		KUNIT_EXPECT_EQ(test, stats_of(test, sd).mapped, 0);
+		KUNIT_EXPECT_EQ(test, slabdev_cache_destroy(c), 0);
+	}
+	expect_sound(test, sd);
+}
+
+/* ---- Switching -------------------------------------------------------- */
+
+static void switch_empties_sheaves_of_all_threads(struct kunit *test)
+{
+	struct slabdev *sd = open_policy(test, SLABDEV_RETAIN, 0);
+	struct crew *crew = crew_new(test, 3);
+	struct load l[3];
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		l[i] = (struct load){ .test = test, .sd = sd };
+	crew_all(crew, load_alloc, l, sizeof(*l));
+	crew_all(crew, load_free, l, sizeof(*l));
+	KUNIT_EXPECT_GT(test, stats_of(test, sd).cached, 0);
+	set_policy(test, sd, SLABDEV_AGGRESSIVE, 0);
+	KUNIT_EXPECT_EQ(test, stats_of(test, sd).mapped, 0);
+	KUNIT_EXPECT_EQ(test, sd->charged, 0);
+	crew_all(crew, load_alloc, l, sizeof(*l));
+	crew_all(crew, load_free, l, sizeof(*l));
+	KUNIT_EXPECT_EQ(test, stats_of(test, sd).mapped, 0);
+	/* And back. */
+	set_policy(test, sd, SLABDEV_RETAIN, 0);
+	crew_all(crew, load_alloc, l, sizeof(*l));
+	crew_all(crew, load_free, l, sizeof(*l));
+	KUNIT_EXPECT_GT(test, stats_of(test, sd).mapped, 0);
+	KUNIT_EXPECT_GT(test, sd->charged, 0);
+	set_policy(test, sd, SLABDEV_TRIM, 20 * MIB);
+	KUNIT_EXPECT_LE(test, stats_of(test, sd).retained, 22 * MIB);
+	expect_sound(test, sd);
+	expect_empty(test, sd);
+}
+
+/* Runs in the middle of an allocation that began under the old policy. */
+static int switch_in_ctor(void *base, size_t stride, size_t count,
+			  slabdev_stream_t stream, void *arg)
+{
+	struct load *l = arg;
+
+	(void)base;
+	(void)stride;
+	(void)count;
+	(void)stream;
+	set_policy(l->test, l->sd, SLABDEV_AGGRESSIVE, 0);
+	return 0;
+}
+
+static void switch_holds_for_calls_that_run(struct kunit *test)
+{
+	struct slabdev_cache_args args = SLABDEV_CACHE_ARGS_INIT;
+	struct load l = { .test = test };
+	struct slabdev_cache *c;
+	void *p;
+
+	l.sd = open_policy(test, SLABDEV_RETAIN, 0);
+	args.ctor = switch_in_ctor;
+	args.ctor_arg = &l;
+	KUNIT_ASSERT_EQ(test, slabdev_cache_create(&c, l.sd, "cache", 4096,
+						   &args), 0);
+	p = slabdev_cache_alloc(c);
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	KUNIT_EXPECT_EQ(test, slabdev_cache_free(c, p), 0);
+	KUNIT_EXPECT_EQ(test, stats_of(test, l.sd).mapped, 0);
+	KUNIT_EXPECT_EQ(test, l.sd->charged, 0);
+	expect_sound(test, l.sd);
+}
+
+/* ---- Prime ------------------------------------------------------------ */
+
+static void primed_memory_needs_no_call(struct kunit *test)
+{
+	struct slabdev *sd = open_policy(test, SLABDEV_RETAIN, 0);
+	u64 calls, random = random_seed(test), bytes = 0;
+	struct slabdev_req req = SLABDEV_REQ_INIT;
+	u32 n;
+
+	KUNIT_ASSERT_EQ(test, slabdev_prime(sd, 300 * MIB), 0);
+	KUNIT_EXPECT_GE(test, stats_of(test, sd).retained, 300 * MIB);
+	KUNIT_EXPECT_LE(test, stats_of(test, sd).handles, 2);
+	calls = calls_of(test, sd);
+	req.flags = SLABDEV_REQ_NO_GROW;
+	for (n = 0; bytes < 200 * MIB; n++) {
+		u64 size = random_size(&random, 4 * MIB);
+
+		KUNIT_ASSERT_NOT_NULL(test, slabdev_alloc_ex(sd, size, &req));
+		bytes += size;
+	}
+	KUNIT_EXPECT_EQ(test, calls_of(test, sd), calls);
+	/* What is there already is not mapped a second time. */
+	KUNIT_EXPECT_EQ(test, slabdev_prime(sd, 10 * MIB), 0);
+	KUNIT_EXPECT_EQ(test, calls_of(test, sd), calls);
+	expect_sound(test, sd);
+}
+
+static void failed_prime_changes_nothing(struct kunit *test)
+{
+	struct slabdev *sd = case_space(test, 64 * MIB);
+	struct slabdev_stats before, after;
+	void *p = slabdev_alloc(sd, 5 * MIB);
+
+	before = stats_of(test, sd);
+	KUNIT_EXPECT_EQ(test, slabdev_prime(sd, 64 * MIB), -EDQUOT);
+	KUNIT_EXPECT_EQ(test, slabdev_prime(sd, UINT64_MAX), -ENOMEM);
+	after = stats_of(test, sd);
+	KUNIT_EXPECT_EQ(test, after.mapped, before.mapped);
+	KUNIT_EXPECT_EQ(test, after.retained, before.retained);
+	KUNIT_EXPECT_EQ(test, after.handles, before.handles);
+	KUNIT_EXPECT_EQ(test, slabdev_prime(sd, 58 * MIB), 0);
+	KUNIT_EXPECT_EQ(test, stats_of(test, sd).mapped, 64 * MIB);
+	slabdev_free(sd, p);
+	expect_empty(test, sd);
+}
+
+/* ---- A steady state --------------------------------------------------- */
+
+#define SLOTS 300u
+
+struct steady {
+	struct kunit *test;
+	struct slabdev *sd;
+	u64 seed;
+	void *p[SLOTS];
+};
+
+static u64 steady_size(u64 *random)
+{
+	u32 what = random_below(random, 200);
+
+	if (!what)
+		return 64 * MIB + random_below(random, 20 * MIB);
+	if (what < 10)
+		return random_size(random, 8 * MIB);
+	return random_size(random, 256 * KIB);
+}
+
+/* A step of a code that has all of its objects at once. */
+static void together_round(void *arg)
+{
+	struct steady *s = arg;
+	u64 random = s->seed;
+	u32 i;
+
+	for (i = 0; i < SLOTS; i++) {
+		s->p[i] = slabdev_alloc(s->sd, steady_size(&random));
+		KUNIT_EXPECT_NOT_NULL(s->test, s->p[i]);
+	}
+	for (i = 0; i < SLOTS; i++) {
+		slabdev_free(s->sd, s->p[i]);
+		s->p[i] = NULL;
+	}
+}
+
+/* One that replaces them at random; it too ends with nothing live. */
+static void random_round(void *arg)
+{
+	struct steady *s = arg;
+	u64 random = s->seed;
+	u32 i, at;
+
+	for (i = 0; i < 2000; i++) {
+		at = random_below(&random, SLOTS);
+		if (s->p[at]) {
+			slabdev_free(s->sd, s->p[at]);
+			s->p[at] = NULL;
+		} else {
+			s->p[at] = slabdev_alloc(s->sd, steady_size(&random));
+			KUNIT_EXPECT_NOT_NULL(s->test, s->p[at]);
+		}
+	}
+	for (i = 0; i < SLOTS; i++) {
+		slabdev_free(s->sd, s->p[i]);
+		s->p[i] = NULL;
+	}
+}
+
+static void steady_open(struct kunit *test, struct steady *s, u32 n)
+{
+	/* Room for everything that was ever idle: no limit is the point. */
+	struct slabdev *sd = case_space(test, 4 * GIB);
+	u64 seed = random_seed(test);
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		s[i] = (struct steady){ .test = test, .sd = sd,
+					.seed = seed + i };
+}
+
+/* A step of small objects, and of such that have a handle of their own. */
+static void modest_round(void *arg)
+{
+	struct steady *s = arg;
+	u64 random = s->seed;
+	u32 i;
+
+	for (i = 0; i < SLOTS; i++) {
+		u64 size = 1 + random_below(&random, 16 * KIB);
+
+		if (i % 50 == 0)
+			size = 64 * MIB + size * KIB;
+
+		s->p[i] = slabdev_alloc(s->sd, size);
+		KUNIT_EXPECT_NOT_NULL(s->test, s->p[i]);
+	}
+	for (i = 0; i < SLOTS; i++) {
+		slabdev_free(s->sd, s->p[i]);
+		s->p[i] = NULL;
+	}
+}
+
+static void one_thread_reaches_a_steady_state(struct kunit *test)
+{
+	struct steady s;
+	u64 calls;
+	u32 i;
+
+	steady_open(test, &s, 1);
+	for (i = 0; i < 3; i++)
+		modest_round(&s);
+	calls = calls_of(test, s.sd);
+	for (i = 0; i < 20; i++)
+		modest_round(&s);
+	KUNIT_EXPECT_EQ(test, calls_of(test, s.sd), calls);
+	expect_sound(test, s.sd);
+}
+
+/* Taking turns, so that the sum of their peaks does not depend on luck. */
+static void two_threads_reach_a_steady_state(struct kunit *test)
+{
+	struct crew *crew = crew_new(test, 2);
+	struct steady s[2];
+	u64 calls = 0;
+	u32 i;
+
+	steady_open(test, s, 2);
+	for (i = 0; i < 20; i++) {
+		crew_do(crew, 0, modest_round, &s[0]);
+		crew_do(crew, 1, modest_round, &s[1]);
+		if (i == 2)
+			calls = calls_of(test, s[0].sd);
+	}
+	KUNIT_EXPECT_EQ(test, calls_of(test, s[0].sd), calls);
+	expect_sound(test, s[0].sd);
+}
+
+/*
+ * Which objects share a slab differs from round to round, so that a round may
+ * need a little more than all before it. But it never maps what was mapped
+ * before, and what it adds stays small.
+ */
+static void expect_settles(struct kunit *test, crew_job_fn round)
+{
+	struct slabdev_stats before, after;
+	struct steady s;
+	u64 mapped;
+	u32 i;
+
+	steady_open(test, &s, 1);
+	for (i = 0; i < 3; i++)
+		round(&s);
+	before = stats_of(test, s.sd);
+	mapped = before.mapped;
+	for (i = 0; i < 30; i++) {
+		round(&s);
+		after = stats_of(test, s.sd);
+		KUNIT_EXPECT_TRUE(test, after.backend_calls ==
+				  before.backend_calls ||
+				  after.mapped > before.mapped);
+		before = after;
+	}
+	KUNIT_EXPECT_LE(test, after.mapped, mapped + mapped / 16 + 8 * MIB);
+	kunit_info(test, "%llu bytes mapped after 3 rounds, %llu after 33",
+		   (unsigned long long)mapped,
+		   (unsigned long long)after.mapped);
+	expect_sound(test, s.sd);
+}
+
+static void working_set_settles(struct kunit *test)
+{
+	expect_settles(test, together_round);
+}
+
+static void random_replacement_settles(struct kunit *test)
+{
+	expect_settles(test, random_round);
+}
+
+static void breach_of_steadiness_is_reported(struct kunit *test)
+{
+	struct slabdev *sd;
+	void *p;
+
+	setenv("SLABDEV_ASSERT_STEADY", "1", 1);
+	sd = open_policy(test, SLABDEV_RETAIN, 0);
+	p = slabdev_alloc(sd, 10 * MIB);
+	slabdev_free(sd, p);
+	p = slabdev_alloc(sd, 10 * MIB);
+	slabdev_free(sd, p);
+	KUNIT_EXPECT_EQ(test, kunit_report_count(test, REPORT_STEADY), 0);
+	KUNIT_EXPECT_EQ(test, slabdev_trim(sd, 0), 0);
+	kunit_expect_report(test, REPORT_STEADY);
+	p = slabdev_alloc(sd, 10 * MIB);
+	KUNIT_EXPECT_REPORT_HAS(test, "steady state");
+	slabdev_free(sd, p);
+}
+
+/* An idle mapping that serves costs no call, so there is nothing to report. */
+static void reuse_is_no_breach(struct kunit *test)
+{
+	struct slabdev *sd;
+	void *large, *small;
+	u64 calls;
+
+	setenv("SLABDEV_ASSERT_STEADY", "1", 1);
+	sd = open_policy(test, SLABDEV_RETAIN, 0);
+	KUNIT_ASSERT_EQ(test, slabdev_prime(sd, 200 * MIB), 0);
+	KUNIT_EXPECT_EQ(test, slabdev_trim(sd, 0), 0);
+	sd->assert_steady = false;
+	large = slabdev_alloc(sd, 65 * MIB);
+	small = slabdev_alloc(sd, MIB);
+	sd->assert_steady = true;
+	slabdev_free(sd, large);
+	calls = calls_of(test, sd);
+	KUNIT_EXPECT_PTR_EQ(test, slabdev_alloc(sd, 65 * MIB), large);
+	KUNIT_EXPECT_EQ(test, calls_of(test, sd), calls);
+	slabdev_free(sd, small);
+}
+
+/* Two sizes that take each other's memory, again and again. */
+static void thrashing_is_reported(struct kunit *test)
+{
+	struct slabdev_attr attr = SLABDEV_ATTR_INIT;
+	struct slabdev *sd;
+	u32 i;
+
+	setenv("SLABDEV_ASSERT_STEADY", "1", 1);
+	attr.limit = 200 * MIB;
+	sd = case_space_attr(test, &attr);
+	for (i = 0; i < 2; i++)
+		slabdev_free(sd, slabdev_alloc(sd, (120 + 10 * i) * MIB));
+	kunit_expect_report(test, REPORT_STEADY);
+	kunit_expect_report(test, REPORT_STEADY);
+	for (i = 0; i < 2; i++)
+		slabdev_free(sd, slabdev_alloc(sd, (120 + 10 * i) * MIB));
+}
+
+static const struct kunit_case cases[] = {
+	KUNIT_CASE(retain_keeps_everything),
+	KUNIT_CASE(trim_policy_works_in_slow_paths_only),
+	KUNIT_CASE(trim_policy_works_at_growth),
+	KUNIT_CASE_PARAM(trim_leaves_what_it_is_told, keep_gen_params),
+	KUNIT_CASE_PARAM(trim_with_long_handles, keep_gen_params),
+	KUNIT_CASE_PARAM(aggressive_gives_back_in_the_free,
+			 aggressive_gen_params),
+	KUNIT_CASE(aggressive_gives_back_caches),
+	KUNIT_CASE(switch_empties_sheaves_of_all_threads),
+	KUNIT_CASE(switch_holds_for_calls_that_run),
+	KUNIT_CASE(primed_memory_needs_no_call),
+	KUNIT_CASE(failed_prime_changes_nothing),
+	KUNIT_CASE(one_thread_reaches_a_steady_state),
+	KUNIT_CASE(two_threads_reach_a_steady_state),
+	KUNIT_CASE(working_set_settles),
+	KUNIT_CASE(random_replacement_settles),
+	KUNIT_CASE_ISOLATED(breach_of_steadiness_is_reported),
+	KUNIT_CASE_ISOLATED(reuse_is_no_breach),
+	KUNIT_CASE_ISOLATED(thrashing_is_reported),
+	{ 0 }
+};
+
+static const struct kunit_suite policy_suite = {
+	.name = "policy",
+	.cases = cases,
+};
+kunit_test_suite(policy_suite);
