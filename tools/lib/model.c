@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * model.c - the memory of a snapshot.
+ */
+#include <stdlib.h>
+
+#include "memory.h"
+#include "model.h"
+
+struct space *space_new(void)
+{
+	return zalloc(sizeof(struct space));
+}
+
+void space_free(struct space *space)
+{
+	free(space->caches);
+	free(space);
+}
+
+struct cache *space_add_cache(struct space *space)
+{
+	struct cache *cache;
+
+	space->caches = grow_array(space->caches, space->nr_caches,
+				   sizeof(*space->caches));
+	cache = &space->caches[space->nr_caches++];
+	*cache = (struct cache){ .space = space };
+	return cache;
+}
+
+void snapshot_add(struct snapshot *snap, struct space *space)
+{
+	snap->spaces = grow_array(snap->spaces, snap->nr_spaces,
+				  sizeof(struct space *));
+	snap->spaces[snap->nr_spaces++] = space;
+}
+
+void snapshot_truncate(struct snapshot *snap, size_t nr_spaces)
+{
+	while (snap->nr_spaces > nr_spaces)
+		space_free(snap->spaces[--snap->nr_spaces]);
+}
+
+void snapshot_fini(struct snapshot *snap)
+{
+	snapshot_truncate(snap, 0);
+	free(snap->spaces);
+	problems_fini(&snap->absent);
+	problems_fini(&snap->problems);
+}

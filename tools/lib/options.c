@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * options.c - what was asked for.
+ *
+ * The letters are those of the kernel's slabinfo, so that fingers need not
+ * learn. What the kernel's can do and this one cannot is refused by name:
+ * silence would be taken for an answer.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <slabdev/slabdev.h>
+
+#include "exit.h"
+#include "memory.h"
+#include "options.h"
+
+#define MOST_SECONDS 86400
+
+enum {
+	OPT_SPACE = 256,
+	OPT_JSON,
+	OPT_PROMETHEUS,
+	OPT_WATCH,
+	OPT_VERSION,
+};
+
+static const char short_options[] = "ADLPSTXBehilrzN:p:svtd::a1fnoU";
+
+static const struct option long_options[] = {
+	{ "activity", no_argument, NULL, 'A' },
+	{ "display-active", no_argument, NULL, 'D' },
+	{ "Loss", no_argument, NULL, 'L' },
+	{ "partial", no_argument, NULL, 'P' },
+	{ "Size", no_argument, NULL, 'S' },
+	{ "Totals", no_argument, NULL, 'T' },
+	{ "Xtotals", no_argument, NULL, 'X' },
+	{ "Bytes", no_argument, NULL, 'B' },
+	{ "empty", no_argument, NULL, 'e' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "inverted", no_argument, NULL, 'i' },
+	{ "slabs", no_argument, NULL, 'l' },
+	{ "report", no_argument, NULL, 'r' },
+	{ "zero", no_argument, NULL, 'z' },
+	{ "lines", required_argument, NULL, 'N' },
+	{ "pid", required_argument, NULL, 'p' },
+	{ "space", required_argument, NULL, OPT_SPACE },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "prometheus", no_argument, NULL, OPT_PROMETHEUS },
+	{ "watch", optional_argument, NULL, OPT_WATCH },
+	{ "version", no_argument, NULL, OPT_VERSION },
+	{ "shrink", no_argument, NULL, 's' },
+	{ "validate", no_argument, NULL, 'v' },
+	{ "tracking", no_argument, NULL, 't' },
+	{ "debug", optional_argument, NULL, 'd' },
+	{ "aliases", no_argument, NULL, 'a' },
+	{ "1ref", no_argument, NULL, '1' },
+	{ "first-alias", no_argument, NULL, 'f' },
+	{ "numa", no_argument, NULL, 'n' },
+	{ "ops", no_argument, NULL, 'o' },
+	{ "unreclaim", no_argument, NULL, 'U' },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* Options of the kernel's slabinfo that have no answer here. */
+static const struct {
+	int letter;
+	const char *why;
+} refused[] = {
+	{ 's', "this version cannot shrink another process's caches" },
+	{ 'v', "this version cannot validate another process's caches" },
+	{ 't', "this version does not record who allocates" },
+	{ 'd', "this version has no debug settings" },
+	{ 'a', "caches of libslabdev are never merged: there are no aliases" },
+	{ '1', "caches of libslabdev are never merged: there are no aliases" },
+	{ 'f', "caches of libslabdev are never merged: there are no aliases" },
+	{ 'n', "a space lies on one device: there are no nodes" },
+	{ 'o', "a cache has no operations but its constructor: see flag c" },
+	{ 'U', "no cache is marked reclaimable" },
+};
+
+static const char help[] =
+"Usage: slabinfo [OPTION]... [PATTERN]\n"
+"Show the memory of running processes that use libslabdev: where every mapped\n"
+"byte is, cache by cache. PATTERN is an extended regular expression, case\n"
+"ignored; when it matches one cache only, that cache is reported in full.\n"
+"\n"
+"What to show:\n"
+"  -l, --slabs             a list of caches for each space (default)\n"
+"  -r, --report            everything about each cache\n"
+"  -T, --Totals            totals over all spaces\n"
+"  -X, --Xtotals           totals, then caches by size, loss, and partial\n"
+"                          slabs, in bytes\n"
+"      --json              one JSON object on one line\n"
+"      --prometheus        Prometheus text exposition\n"
+"Of what:\n"
+"  -p, --pid=PID[,PID]...  these processes; may be repeated\n"
+"      --space=NAME        spaces of this name\n"
+"  -e, --empty             empty caches as well\n"
+"  -z, --zero              empty caches only\n"
+"  -N, --lines=K           the first K caches of each list\n"
+"In which order:\n"
+"  -S, --Size              by memory\n"
+"  -L, --Loss              by memory that is not live\n"
+"  -P, --partial           by partial slabs\n"
+"  -A, --activity          by allocations and frees\n"
+"  -i, --inverted          the other way round\n"
+"How:\n"
+"  -D, --display-active    what was done, instead of what there is\n"
+"  -B, --Bytes             bytes, without K, M, G\n"
+"      --watch[=SECONDS]   again every second, or SECONDS; q ends\n"
+"  -h, --help              this text\n"
+"      --version           the version\n"
+"\n"
+"Exit status: 0 shown; 1 nothing found; 2 usage; 3 something could not be\n"
+"read (it is named, and what could be read is shown).\n";
+
+__attribute__((format(printf, 1, 2)))
+static int usage_error(const char *fmt, ...)
+{
+	va_list args;
+
+	fputs("slabinfo: ", stderr);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputs("\nTry 'slabinfo --help'.\n", stderr);
+	return -EINVAL;
+}
+
+static int set_view(struct options *opt, enum view view)
+{
+	if (opt->view_set && opt->view != view)
+		return usage_error("-l, -r, -T, -X, --json, and --prometheus "
+				   "exclude each other");
+	opt->view = view;
+	opt->view_set = true;
+	return 0;
+}
+
+static int set_sort(struct options *opt, enum sort sort)
+{
+	if (opt->sort != SORT_NAME && opt->sort != sort)
+		return usage_error("-S, -L, -P, and -A exclude each other");
+	opt->sort = sort;
+	return 0;
+}
+
+static int set_show(struct options *opt, enum show show)
+{
+	if (opt->show != SHOW_USED && opt->show != show)
+		return usage_error("-e and -z exclude each other");
+	opt->show = show;
+	return 0;
+}
+
+static int set_first(struct options *opt, const char *text)
+{
+	unsigned long n;
+	char *end;
+
+	errno = 0;
+	n = strtoul(text, &end, 10);
+	if (errno || *end || end == text || *text == '-' || !n)
+		return usage_error("-N %s: a number from 1 on is needed", text);
+	opt->first = n;
+	return 0;
+}
+
+static void add_pid(struct options *opt, pid_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < opt->nr_pids; i++)
+		if (opt->pids[i] == pid)
+			return;
+	opt->pids = grow_array(opt->pids, opt->nr_pids, sizeof(pid));
+	opt->pids[opt->nr_pids++] = pid;
+}
+
+static int set_pids(struct options *opt, const char *list)
+{
+	const char *text = list;
+	char *end;
+	long pid;
+
+	do {
+		errno = 0;
+		pid = strtol(text, &end, 10);
+		if (errno || end == text || (*end && *end != ',') || pid < 1 ||
+		    pid > 0x7fffffff)
+			return usage_error("-p %s: process numbers are needed, "
+					   "with commas between them", list);
+		add_pid(opt, (pid_t)pid);
+		text = end + 1;
+	} while (*end);
+	return 0;
+}
+
+static int set_interval(struct options *opt, const char *text)
+{
+	char *end;
+
+	opt->interval = 1;
+	if (!text)
+		return 0;
+	opt->interval = strtod(text, &end);
+	if (end == text || *end || !(opt->interval >= 0.1) ||
+	    opt->interval > MOST_SECONDS)
+		return usage_error("--watch=%s: seconds from 0.1 to %d are "
+				   "needed", text, MOST_SECONDS);
+	return 0;
+}
+
+static int refuse(int letter)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		if (refused[i].letter == letter)
+			return usage_error("-%c: %s", letter, refused[i].why);
+	fputs("Try 'slabinfo --help'.\n", stderr);
+	return -EINVAL;
+}
+
+static int set_option(struct options *opt, int letter, const char *arg)
+{
+	switch (letter) {
+	case 'l': return set_view(opt, VIEW_LIST);
+	case 'r': return set_view(opt, VIEW_REPORT);
+	case 'T': return set_view(opt, VIEW_TOTALS);
+	case 'X': return set_view(opt, VIEW_XTOTALS);
+	case OPT_JSON: return set_view(opt, VIEW_JSON);
+	case OPT_PROMETHEUS: return set_view(opt, VIEW_PROMETHEUS);
+	case 'S': return set_sort(opt, SORT_SIZE);
+	case 'L': return set_sort(opt, SORT_LOSS);
+	case 'P': return set_sort(opt, SORT_PARTIAL);
+	case 'A': return set_sort(opt, SORT_ACTIVITY);
+	case 'e': return set_show(opt, SHOW_ALL);
+	case 'z': return set_show(opt, SHOW_EMPTY);
+	case 'N': return set_first(opt, arg);
+	case 'p': return set_pids(opt, arg);
+	case OPT_WATCH: return set_interval(opt, arg);
+	case OPT_SPACE: opt->space = arg; return 0;
+	case 'D': opt->activity = true; return 0;
+	case 'B': opt->bytes = true; return 0;
+	case 'i': opt->inverted = true; return 0;
+	default: return refuse(letter);
+	}
+}
+
+static int set_pattern(struct options *opt, char **args, int nr)
+{
+	char why[128];
+	int err;
+
+	if (nr > 1)
+		return usage_error("%s: only one pattern is taken", args[1]);
+	if (!nr)
+		return 0;
+	err = regcomp(&opt->pattern, args[0],
+		      REG_EXTENDED | REG_ICASE | REG_NOSUB);
+	if (err) {
+		regerror(err, &opt->pattern, why, sizeof(why));
+		return usage_error("pattern %s: %s", args[0], why);
+	}
+	opt->has_pattern = true;
+	return 0;
+}
+
+static bool has_colour(void)
+{
+	const char *refusal = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(refusal && *refusal) &&
+	       term && strcmp(term, "dumb");
+}
+
+int options_parse(struct options *opt, int argc, char **argv, int *code)
+{
+	static char name[] = "slabinfo";
+	int letter, err = 0;
+
+	*opt = (struct options){ .colour = has_colour() };
+	*code = EXIT_USAGE;
+	/* getopt() begins its messages with it: no path, as in all others. */
+	if (argc)
+		argv[0] = name;
+	while (!err && (letter = getopt_long(argc, argv, short_options,
+					     long_options, NULL)) != -1) {
+		if (letter == 'h' || letter == OPT_VERSION) {
+			if (letter == 'h')
+				fputs(help, stdout);
+			else
+				puts("slabinfo (libslabdev) " SLABDEV_VERSION);
+			*code = EXIT_SHOWN;
+			return 1;
+		}
+		err = set_option(opt, letter, optarg);
+	}
+	if (!err)
+		err = set_pattern(opt, argv + optind, argc - optind);
+	if (!err && opt->view == VIEW_XTOTALS)
+		opt->bytes = true;
+	return err;
+}
+
+void options_fini(struct options *opt)
+{
+	if (opt->has_pattern)
+		regfree(&opt->pattern);
+	free(opt->pids);
+}
