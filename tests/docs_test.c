@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * docs_test.c - what the documentation says, against the tree
+ *
+ * Pages go wrong silently: a file is renamed, a goal or a function goes, an
+ * example stops compiling. So every name on a page is looked up, and every
+ * block that is marked as an example is run. A C example is a whole program; a
+ * shell example runs where the build is.
+ */
+#include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "core/param.h"
+#include "tests/docs_page.h"
+#include "tests/kunit/kunit.h"
+#include "tests/kunit/spawn.h"
+
+#define TOKEN_MAX 256
+
+struct page {
+	const char *name;
+	int nr_examples;
+};
+
+static const struct page pages[] = {
+	{ "README.md", 1 },
+	{ "CONTRIBUTING.md", 0 },
+	{ "Documentation/index.rst", 0 },
+	{ "Documentation/design.rst", 0 },
+	{ "Documentation/configuration.rst", 2 },
+	{ "Documentation/slabinfo.rst", 0 },
+	{ "Documentation/coding-style.rst", 0 },
+};
+
+static void describe_page(const struct page *page, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", page->name);
+}
+KUNIT_ARRAY_PARAM(page, pages, describe_page)
+
+/* ---- Examples --------------------------------------------------------- */
+
+/* What make last built with; "" for a variable that was empty. */
+static char *build_variable(struct kunit *test, const char *name)
+{
+	const char *path = kunit_built_path(test, ".build-vars");
+	char *value = kunit_kzalloc(test, TOKEN_MAX);
+	struct docs_lines l = { .next = "" };
+
+	if (access(path, R_OK))
+		kunit_skip(test, "no %s says how this was built", path);
+	l.next = docs_read_file(test, path);
+	while (docs_next_line(test, &l))
+		if (!strncmp(l.line, name, strlen(name)) &&
+		    !strncmp(l.line + strlen(name), " := ", 4))
+			snprintf(value, TOKEN_MAX, "%s",
+				 l.line + strlen(name) + 4);
+	return value;
+}
+
+static void remove_folder(void *folder)
+{
+	char command[PATH_MAX];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", (char *)folder);
+	if (system(command))
+		fprintf(stderr, "%s is left\n", (char *)folder);
+}
+
+static char *make_folder(struct kunit *test)
+{
+	char *folder = kunit_kzalloc(test, PATH_MAX);
+
+	strcpy(folder, "/tmp/slabdev-docs-XXXXXX");
+	KUNIT_ASSERT_NOT_NULL(test, mkdtemp(folder));
+	kunit_add_action(test, remove_folder, folder);
+	return folder;
+}
+
+static void run_shell(struct kunit *test, const char *what,
+		      const char *const argv[])
+{
+	struct kunit_process p;
+
+	kunit_run_program(test, &p, argv);
+	if (p.exit_code)
+		kunit_show_process(test, &p);
+	KUNIT_EXPECT_EQ_MSG(test, p.exit_code, 0, "%s", what);
+}
+
+/* $1 is a folder, $2 the source tree, $3 the build, $4 a sanitizer or "". */
+static const char compile_and_run[] =
+	" -std=gnu11 -Wall -Wextra -Werror -I\"$2/include\" -o \"$1/example\" "
+	"\"$1/example.c\" \"$3/libslabdev.a\" -lpthread -ldl "
+	"${4:+-fsanitize=$4} && \"$1/example\"";
+
+static void run_c(struct kunit *test, const char *what,
+		  const struct docs_example *e)
+{
+	char *folder = make_folder(test), path[PATH_MAX], command[1024];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/example.c", folder);
+	f = fopen(path, "we");
+	KUNIT_ASSERT_NOT_NULL(test, f);
+	fputs(e->text, f);
+	KUNIT_ASSERT_EQ(test, fclose(f), 0);
+	snprintf(command, sizeof(command), "%s%s",
+		 build_variable(test, "CC"), compile_and_run);
+	run_shell(test, what, (const char *const[]){
+		"sh", "-c", command, "sh", folder, kunit_source_path(test, "."),
+		kunit_built_path(test, "."), build_variable(test, "SANITIZE"),
+		NULL });
+}
+
+/* Goal: what a reader copies works. */
+static void examples_work(struct kunit *test)
+{
+	const struct page *page = test->param_value;
+	struct docs_lines l = { .next = docs_read_one(test, page->name) };
+	struct docs_example e;
+	int n = 0;
+
+	for (; docs_next_example(test, &l, &e); n++) {
+		char what[TOKEN_MAX], command[4096];
+
+		snprintf(what, sizeof(what), "%s:%u", page->name, e.line);
+		if (e.is_c) {
+			run_c(test, what, &e);
+			continue;
+		}
+		snprintf(command, sizeof(command), "cd \"$1\" || exit\n%s",
+			 e.text);
+		run_shell(test, what, (const char *const[]){
+			"sh", "-e", "-c", command, "sh",
+			kunit_built_path(test, "."), NULL });
+	}
+	KUNIT_EXPECT_EQ(test, n, page->nr_examples);
+}
+
+/* The program in the README is the sample. */
+static void readme_has_hello(struct kunit *test)
+{
+	struct docs_lines l = { .next = docs_read_one(test, "README.md") };
+	const char *hello = docs_read_one(test, "samples/hello/hello.c");
+	struct docs_example e;
+
+	KUNIT_ASSERT_TRUE(test, docs_next_example(test, &l, &e));
+	KUNIT_EXPECT_STREQ(test, e.text, strstr(hello, "#include"));
+}
+
+/* ---- Names ------------------------------------------------------------ */
+
+/* What the names on a page are looked up in. */
+struct names {
+	const char *page;
+	const char *interface;	/* public headers, and the parameters */
+	const char *headers;	/* of the whole library */
+	const char *kconfig;
+	const char *goals;
+};
+
+static bool begins_with(const char *s, const char *prefix)
+{
+	return !strncmp(s, prefix, strlen(prefix));
+}
+
+/* Is the first word of @name in @text, as a word? */
+static bool has_word(const char *text, const char *name)
+{
+	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz"
+				  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+	const char *at = text;
+	char word[TOKEN_MAX];
+
+	snprintf(word, sizeof(word), "%.*s", (int)len, name);
+	for (; (at = strstr(at, word)); at++) {
+		bool open = word[len - 1] == '_';
+
+		if ((at == text || !(isalnum(at[-1]) || at[-1] == '_')) &&
+		    (open || !(isalnum(at[len]) || at[len] == '_')))
+			return true;
+	}
+	return false;
+}
+
+static bool is_path(const char *token)
+{
+	return strchr(token, '/') && token[0] != '/' && token[0] != '<' &&
+	       !strstr(token, "NAME") &&
+	       !token[strspn(token, "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_./-")];
+}
+
+/*
+ * Is the file in the tree? Programs are built, and need not be: their folder
+ * must be there.
+ */
+static bool path_exists(struct kunit *test, const char *token)
+{
+	char *path = docs_path(test, token);
+	bool built = begins_with(token, "tools/") ||
+		     begins_with(token, "samples/");
+
+	if (built && !strchr(token, '.'))
+		*strrchr(path, '/') = '\0';
+	return !access(path, F_OK);
+}
+
+static bool is_call(const char *token)
+{
+	size_t len = strspn(token, "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+	return len && !strcmp(token + len, "()");
+}
+
+static bool is_not_ours(const char *token)
+{
+	return !strcmp(token, "assert()") || !strcmp(token, "abort()") ||
+	       !strcmp(token, "exit()");
+}
+
+static void check_goals(struct kunit *test, const struct names *names,
+			const char *words)
+{
+	char goal[TOKEN_MAX], wanted[TOKEN_MAX + 8];
+	int n;
+
+	for (; sscanf(words, " %255[^ ,;`\n]%n", goal, &n) == 1; words += n) {
+		if (!strcmp(goal, "&&"))
+			break;
+		if (strpbrk(goal, "=-'$") || strstr(goal, "NAME") ||
+		    !strcmp(goal, "help"))
+			continue;
+		snprintf(wanted, sizeof(wanted), "\n  %s ", goal);
+		KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(names->goals, wanted),
+					  "%s: make %s", names->page, goal);
+	}
+}
+
+/* One literal of a page: if it looks like a name of ours, it must be one. */
+static void check_token(struct kunit *test, const struct names *names,
+			const char *token)
+{
+	bool found = true;
+
+	if (begins_with(token, "make "))
+		check_goals(test, names, token + strlen("make "));
+	else if (begins_with(token, "slabdev_") ||
+		 begins_with(token, "SLABDEV_"))
+		found = has_word(names->interface, token);
+	else if (begins_with(token, "CONFIG_") && strcmp(token, "CONFIG_X") &&
+		 !strstr(token, "NAME"))
+		found = has_word(names->kconfig, token + strlen("CONFIG_"));
+	else if (is_path(token))
+		found = path_exists(test, token);
+	else if (is_call(token) && !is_not_ours(token))
+		found = has_word(names->headers, token);
+	KUNIT_EXPECT_TRUE_MSG(test, found, "%s: there is no %s", names->page,
+			      token);
+}
+
+static void check_span(struct kunit *test, const struct names *names,
+		       const char *from, size_t len)
+{
+	char token[TOKEN_MAX];
+
+	if (len < 2 || len >= sizeof(token) || memchr(from, '\n', len))
+		return;
+	memcpy(token, from, len);
+	token[len] = '\0';
+	check_token(test, names, token);
+}
+
+/* `literals`, ``literals``, and [links](path). */
+static void check_literals(struct kunit *test, const struct names *names,
+			   const char *text)
+{
+	const char *end;
+	size_t ticks;
+
+	while ((text = strpbrk(text, "`]"))) {
+		ticks = strspn(text, "`");
+		if (ticks == 1 || ticks == 2) {
+			text += ticks;
+			end = strchr(text, '`');
+			if (!end)
+				return;
+			check_span(test, names, text, (size_t)(end - text));
+			text = end + strspn(end, "`");
+		} else if (begins_with(text, "](")) {
+			text += 2;
+			check_span(test, names, text, strcspn(text, ")"));
+		} else {
+			text += ticks ? ticks : 1;
+		}
+	}
+}
+
+/* Indented lines that begin with make, or end in "&& make GOAL". */
+static void check_commands(struct kunit *test, const struct names *names,
+			   const char *text)
+{
+	struct docs_lines l = { .next = text };
+
+	while (docs_next_line(test, &l)) {
+		const char *line = l.line + strspn(l.line, " ");
+		const char *make = strstr(line, "&& make ");
+
+		if (line < l.line + 3)
+			continue;
+		if (begins_with(line, "make "))
+			check_goals(test, names, line + strlen("make "));
+		else if (make)
+			check_goals(test, names, make + strlen("&& make "));
+	}
+}
+
+/* Goal: each file, goal, function, parameter and symbol on a page exists. */
+static void names_exist(struct kunit *test)
+{
+	const struct page *page = test->param_value;
+	struct names names = {
+		.page = page->name,
+		.interface = docs_read(test, (const char *const[]){
+			"include/slabdev/*.h", "core/param.c", NULL }),
+		.headers = docs_read(test, (const char *const[]){
+			"include/slabdev/*.h", "core/*.h", "vmm/*.h",
+			"slab/*.h", NULL }),
+		.kconfig = docs_read(test, (const char *const[]){
+			"*/Kconfig", NULL }),
+		.goals = docs_read_one(test, "scripts/help.txt"),
+	};
+	const char *text = docs_read_one(test, page->name);
+
+	check_literals(test, &names, text);
+	check_commands(test, &names, text);
+}
+
+/* ---- The configuration ------------------------------------------------ */
+
+/* @text without white space, which a table may break. */
+static char *squeezed(struct kunit *test, const char *text)
+{
+	char *out = kunit_kzalloc(test, strlen(text) + 1);
+	size_t n = 0;
+
+	for (; *text; text++)
+		if (!isspace(*text))
+			out[n++] = *text;
+	return out;
+}
+
+static int count(const char *text, const char *what)
+{
+	int n = 0;
+
+	for (; (text = strstr(text, what)); text++)
+		n++;
+	return n;
+}
+
+/* One symbol with its prompt, and its default where that is y or n. */
+static void check_symbol(struct kunit *test, const char *doc, const char *name,
+			 const char *entry)
+{
+	char prompt[TOKEN_MAX], def[2] = "", row[2 * TOKEN_MAX + 64];
+	const char *end = strstr(entry + 1, "\nconfig ");
+	const char *at = strstr(entry, "\n\tdefault ");
+
+	if (at && (!end || at < end))
+		sscanf(at, "\n\tdefault %1[yn]", def);
+	at = strstr(entry, "\n\tbool \"");
+	KUNIT_ASSERT_NOT_NULL_MSG(test, at, "%s", name);
+	KUNIT_ASSERT_EQ_MSG(test, sscanf(at, "\n\tbool \"%255[^\"]", prompt),
+			    1, "%s", name);
+	snprintf(row, sizeof(row), "* - ``%s`` - %s - %s", name, prompt, def);
+	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(doc, squeezed(test, row)),
+				  "not found: %s", row);
+}
+
+/* Goal: the tables have every symbol and parameter, and no other. */
+static void symbols_are_those_of_kconfig(struct kunit *test)
+{
+	const char *page = docs_read_one(test,
+					 "Documentation/configuration.rst");
+	const char *kconfig = docs_read(test, (const char *const[]){
+		"*/Kconfig", NULL });
+	const char *doc = squeezed(test, page), *at = kconfig;
+	char name[TOKEN_MAX];
+	size_t nr_params;
+	int n = 0;
+
+	for (; (at = strstr(at, "\nconfig ")); at++) {
+		KUNIT_ASSERT_EQ(test, sscanf(at, "\nconfig %255s", name), 1);
+		if (strstr(name, "_KUNIT_TEST"))
+			continue;
+		check_symbol(test, doc, name, at);
+		n++;
+	}
+	KUNIT_EXPECT_GT(test, n, 0);
+	param_table(&nr_params);
+	KUNIT_EXPECT_EQ(test, count(doc, "*-``SLABDEV_"), (int)nr_params);
+	KUNIT_EXPECT_EQ(test, count(doc, "*-``"), (int)nr_params + n);
+}
+
+/* ---- Manual pages ----------------------------------------------------- */
+
+static void manual_has_every_function(struct kunit *test)
+{
+	const char *man = docs_read_one(test, "Documentation/man/slabdev.3");
+	const char *at = docs_read_one(test, "include/slabdev/slabdev.h");
+	char name[TOKEN_MAX], line[TOKEN_MAX + 8];
+	int n = 0;
+
+	while ((at = strstr(at, "\nSLABDEV_API "))) {
+		at += strlen("\nSLABDEV_API ");
+		KUNIT_ASSERT_EQ(test, sscanf(strstr(at, "slabdev_"),
+					     "%255[a-z_]", name), 1);
+		if (!strcmp(name, "slabdev_"))
+			continue;
+		snprintf(line, sizeof(line), "\n.Fn %s \"", name);
+		KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(man, line), "%s", name);
+		n++;
+	}
+	KUNIT_EXPECT_EQ(test, count(man, "\n.Ft "), n);
+}
+
+static void manual_has_every_parameter(struct kunit *test)
+{
+	const char *man = docs_read_one(test, "Documentation/man/slabdev.7");
+	const struct param_info *table;
+	char line[TOKEN_MAX];
+	size_t i, n;
+
+	table = param_table(&n);
+	for (i = 0; i < n; i++) {
+		snprintf(line, sizeof(line), "\n.It Ev %s\n", table[i].name);
+		KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(man, line), "%s",
+					  table[i].name);
+	}
+	KUNIT_EXPECT_EQ(test, count(man, ".It Ev SLABDEV_"), (int)n);
+}
+
+/* ---- Building the pages ----------------------------------------------- */
+
+static void need(struct kunit *test, const char *program)
+{
+	struct kunit_process p;
+
+	kunit_run_program(test, &p, (const char *const[]){
+		"sh", "-c", "command -v \"$1\"", "sh", program, NULL });
+	if (p.exit_code)
+		kunit_skip(test, "%s is not installed", program);
+}
+
+static void pages_build_without_warning(struct kunit *test)
+{
+	need(test, "sphinx-build");
+	run_shell(test, "sphinx-build", (const char *const[]){
+		"sphinx-build", "-q", "-W", "-b", "html",
+		kunit_source_path(test, "Documentation"), make_folder(test),
+		NULL });
+}
+
+static void manual_is_well_formed(struct kunit *test)
+{
+	need(test, "mandoc");
+	run_shell(test, "mandoc", (const char *const[]){
+		"sh", "-c", "mandoc -T lint -W warning \"$1\"/*.[1-9]", "sh",
+		kunit_source_path(test, "Documentation/man"), NULL });
+}
+
+static const struct kunit_case docs_cases[] = {
+	KUNIT_CASE_PARAM(examples_work, page_gen_params, .slow = true),
+	KUNIT_CASE(readme_has_hello),
+	KUNIT_CASE_PARAM(names_exist, page_gen_params),
+	KUNIT_CASE(symbols_are_those_of_kconfig),
+	KUNIT_CASE(manual_has_every_function),
+	KUNIT_CASE(manual_has_every_parameter),
+	KUNIT_CASE_SLOW(pages_build_without_warning, .timeout_s = 120),
+	KUNIT_CASE(manual_is_well_formed),
+	{}
+};
+
+static const struct kunit_suite docs_suite = {
+	.name = "docs",
+	.cases = docs_cases,
+};
+kunit_test_suite(docs_suite);
