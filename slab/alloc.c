@@ -68,16 +68,15 @@ int slabdev_free(struct slabdev *sd, void *p)
 	unsigned int class;
 	struct heap *h;
 	slot_t slot;
-	tag_t tag;
+	u32 tag;
 	u64 size;
 
 	if (unlikely(!sd || !fast_slot(sd, p, &slot)))
 		return free_unusual(sd, p);
 	tag = tag_load(&sd->tags[slot]);
-	class = tag_code(tag);
-	if (unlikely(!tag_is_live(tag) || class > CODE_DIRECT_LAST ||
-		     !tag_take(&sd->tags[slot])))
+	if (unlikely(!tag_has_bin(tag) || !tag_take(&sd->tags[slot])))
 		return free_unusual(sd, p);
+	class = tag_code(tag);
 	size = tagged_size(sd, tag, slot);
 	h = thread_self->heap[sd->id];
 	if (unlikely(!sheaf_push(h, &h->bin[class], slot)))

@@ -30,7 +30,7 @@ static inline void tag_general(struct slabdev *sd, unsigned int class,
 }
 
 /* What the user asked for; @tag is that of @slot, of a code with a bin. */
-static inline u64 tagged_size(const struct slabdev *sd, tag_t tag, slot_t slot)
+static inline u64 tagged_size(const struct slabdev *sd, u32 tag, slot_t slot)
 {
 	unsigned int code = tag_code(tag);
 	u32 rounding = tag & 0xff;
@@ -43,7 +43,7 @@ static inline u64 tagged_size(const struct slabdev *sd, tag_t tag, slot_t slot)
 /* The same for a live object of class @c, whatever its code. */
 static inline u64 object_size(const struct class *c, slot_t slot)
 {
-	tag_t tag = tag_load(&c->sd->tags[slot]);
+	u32 tag = tag_load(&c->sd->tags[slot]);
 
 	if (tag_code(tag) <= NR_GENERAL)
 		return tagged_size(c->sd, tag, slot);

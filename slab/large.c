@@ -114,7 +114,7 @@ void large_free(struct slabdev *sd, u64 offset)
 bool large_is_live(struct slabdev *sd, u32 slice)
 {
 	enum slab_state state = slab_state(&sd->slabs[slice]);
-	tag_t tag = tag_load(&sd->tags[slice_offset(slice) >> GRANULE_SHIFT]);
+	u32 tag = tag_load(&sd->tags[slice_offset(slice) >> GRANULE_SHIFT]);
 
 	return (state == SLAB_LARGE || state == SLAB_HUGE) && tag_is_live(tag);
 }

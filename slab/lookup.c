@@ -17,7 +17,7 @@ static void lookup_object(struct slabdev *sd, struct place *at)
 	struct class *c = load_acquire(&sd->class[slab_class(at->slab)]);
 	u64 in_slab = at->offset - slab_offset(sd, at->slab);
 	u64 index;
-	tag_t tag;
+	u32 tag;
 
 	if (!c)
 		return;

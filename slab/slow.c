@@ -164,7 +164,7 @@ static void free_place(struct slabdev *sd, const struct place *at)
 static struct class *uncoded_class(struct slabdev *sd, u64 offset)
 {
 	struct slab *s;
-	tag_t tag;
+	u32 tag;
 
 	if (offset >= load_acquire(&sd->high))
 		return NULL;

@@ -46,18 +46,24 @@ static inline tag_t tag_make(unsigned int code, u32 rounding)
 	return (tag_t)(TAG_LIVE | code << 8 | (rounding & 0xff));
 }
 
-static inline bool tag_is_live(tag_t tag)
+static inline bool tag_is_live(u32 tag)
 {
 	return tag & TAG_LIVE;
 }
 
-static inline unsigned int tag_code(tag_t tag)
+static inline unsigned int tag_code(u32 tag)
 {
 	return (tag >> 8) & 0x7f;
 }
 
+/* Is it live, and of a class with a bin? One comparison for both. */
+static inline bool tag_has_bin(u32 tag)
+{
+	return (tag >> 8) - (TAG_LIVE >> 8) - 1 < CODE_DIRECT_LAST;
+}
+
 /* Relaxed: whoever passes an object to another thread orders it. */
-static inline tag_t tag_load(const tag_t *tag)
+static inline u32 tag_load(const tag_t *tag)
 {
 	return READ_ONCE(*tag);
 }
