@@ -306,6 +306,9 @@ static void constructor_that_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cache_figures(test, c).failed, 2);
 	b.fail_at = b.slabs + 2;
 	KUNIT_EXPECT_EQ(test, slabdev_cache_prefill(c, 1000), -EPROTO);
+	/* Out of its contract: no success, and no loop. */
+	b.err = 1;
+	KUNIT_EXPECT_EQ(test, slabdev_cache_prefill(c, 1000), -EINVAL);
 	b.fail_at = UINT32_MAX;
 	KUNIT_EXPECT_EQ(test, slabdev_cache_alloc_bulk(c, 1000, p), 0);
 	KUNIT_EXPECT_EQ(test, slabdev_cache_free_bulk(c, 1000, p), 0);

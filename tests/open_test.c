@@ -6,8 +6,12 @@
  * that sets a parameter has a process of its own.
  */
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include "slab/slab.h"
 #include "tests/open_space.h"
 
 static int try_open(struct kunit *test, const char *spec,
@@ -427,6 +431,46 @@ static void env_with_an_unknown_name(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, strstr(slabdev_last_error(), "SLABDEV_LIMITS"));
 }
 
+/* ---- What the surroundings do ----------------------------------------- */
+
+/* ulimit -f below a segment: growing the memfd would be a fatal signal. */
+static void small_file_limit_is_no_signal(struct kunit *test)
+{
+	const struct rlimit limit = { 4096, 4096 };
+	struct slabdev *sd;
+	void *p;
+
+	KUNIT_ASSERT_EQ(test, setrlimit(RLIMIT_FSIZE, &limit), 0);
+	sd = must_open(test, NULL);
+	p = slabdev_alloc(sd, 100);
+	KUNIT_EXPECT_NOT_NULL(test, p);
+	KUNIT_EXPECT_EQ(test, slabdev_free(sd, p), 0);
+	close_space(test, sd);
+}
+
+/*
+ * Goal: a program that closes descriptors it does not know keeps those that it
+ * opens afterwards. Method: a pipe takes the numbers of all segments.
+ */
+static void descriptors_of_others_are_left_alone(struct kunit *test)
+{
+	struct slabdev *sd = must_open(test, NULL);
+	int own[2], taken[8];
+	u32 i, n;
+
+	KUNIT_ASSERT_EQ(test, pipe(own), 0);
+	n = min(sd->nr_segments, (u32)ARRAY_SIZE(taken));
+	for (i = 0; i < n; i++) {
+		taken[i] = sd->segment[i].file.fd;
+		if (taken[i] < 0)
+			kunit_skip(test, "statistics are not published");
+		KUNIT_ASSERT_EQ(test, dup2(own[0], taken[i]), taken[i]);
+	}
+	close_space(test, sd);
+	for (i = 0; i < n; i++)
+		KUNIT_EXPECT_GE(test, fcntl(taken[i], F_GETFD), 0);
+}
+
 static const struct kunit_case open_cases[] = {
 	KUNIT_CASE(specs),
 	KUNIT_CASE(bad_attributes),
@@ -441,6 +485,8 @@ static const struct kunit_case open_cases[] = {
 	KUNIT_CASE(close_refuses_while_objects_live),
 	KUNIT_CASE(force_closes_what_is_live),
 	KUNIT_CASE(close_checks_its_arguments),
+	KUNIT_CASE_ISOLATED(small_file_limit_is_no_signal),
+	KUNIT_CASE_ISOLATED(descriptors_of_others_are_left_alone),
 	KUNIT_CASE_ISOLATED(env_limit),
 	KUNIT_CASE_ISOLATED(env_limit_as_a_fraction),
 	KUNIT_CASE_ISOLATED(env_reserve_and_policy),
