@@ -142,14 +142,29 @@ static void redraws_until_q(struct kunit *test)
 	expect_no_text(test, t->text, "size-1024");
 }
 
-static void gives_the_screen_back(struct kunit *test)
+/* At whatever moment the signal comes. */
+static void expect_screen_back(struct kunit *test, pid_t job, int signo,
+			       useconds_t after)
 {
-	struct terminal *t = start_terminal(test, publish_default(test));
+	struct terminal *t = start_terminal(test, job);
 
 	KUNIT_ASSERT_TRUE(test, wait_for(t, "\033[Hslabinfo  ", 1));
-	KUNIT_EXPECT_EQ(test, kill(t->pid, SIGTERM), 0);
-	KUNIT_EXPECT_EQ(test, end_of(t), 0);
+	usleep(after);
+	KUNIT_EXPECT_EQ(test, kill(t->pid, signo), 0);
+	KUNIT_EXPECT_EQ_MSG(test, end_of(t), 0, "signal %d", signo);
 	expect_text(test, t->text, "\033[?1049l");
+}
+
+static void gives_the_screen_back(struct kunit *test)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	pid_t job = publish_default(test);
+	useconds_t after;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(signals); i++)
+		for (after = 0; after < 120000; after += 30000)
+			expect_screen_back(test, job, signals[i], after);
 }
 
 static void without_colour(struct kunit *test)

@@ -12,33 +12,35 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/signalfd.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "watch.h"
 
-static volatile sig_atomic_t interrupted;
 static struct termios saved;
 
-static void on_signal(int signo)
+/*
+ * A descriptor that can be read when one of the signals that end the watch has
+ * come. They stay blocked, so that a frame is never cut, no system call is
+ * interrupted, and none can slip in between the test of a flag and poll().
+ * What the caller ignores (nohup) stays ignored. -1: there are none left; the
+ * signals then end the program as they always did.
+ */
+static int catch_signals(void)
 {
-	(void)signo;
-	interrupted = 1;
-}
+	sigset_t signals;
+	int fd;
 
-static void catch_signals(void)
-{
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-	/* A frame that is being read or written is finished; poll() is never
-	 * restarted, so that waiting ends at once. */
-	struct sigaction action = {
-		.sa_handler = on_signal, .sa_flags = SA_RESTART,
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		sigaction(signals[i], &action, NULL);
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	fd = signalfd(-1, &signals, SFD_CLOEXEC);
+	if (fd >= 0)
+		sigprocmask(SIG_BLOCK, &signals, NULL);
+	return fd;
 }
 
 /* Single keys without echo; signals stay as they are. */
@@ -57,7 +59,7 @@ static bool take_keys(void)
 
 void watch_begin(struct watch *w, bool for_people)
 {
-	catch_signals();
+	w->signals = catch_signals();
 	w->redraw = for_people && isatty(STDOUT_FILENO);
 	w->keys = w->redraw && take_keys();
 	/* The alternate screen, no cursor, no wrapping of long lines. */
@@ -126,22 +128,32 @@ static double seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+/* Whether the key that was pressed ends it; the end of input does. */
+static bool key_ends(void)
+{
+	char key;
+
+	return read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q';
+}
+
 bool watch_wait(const struct watch *w, double interval)
 {
-	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
-	double end = seconds() + interval, left;
-	char key;
-	int n;
+	/* poll() passes over a negative descriptor. */
+	struct pollfd input[2] = {
+		{ .fd = w->signals, .events = POLLIN },
+		{ .fd = w->keys ? STDIN_FILENO : -1, .events = POLLIN },
+	};
+	double end = seconds() + interval, left = interval;
 
-	while (!interrupted && (left = end - seconds()) > 0) {
-		n = poll(&input, w->keys, (int)(left * 1000) + 1);
-		if (n < 0 && errno != EINTR)
+	do {
+		if (poll(input, 2, (int)(left * 1000) + 1) < 0) {
+			if (errno != EINTR)
+				return false;
+		} else if (input[0].revents ||
+			   (input[1].revents && key_ends())) {
 			return false;
-		if (n <= 0)
-			continue;
-		if (read(STDIN_FILENO, &key, 1) != 1 || key == 'q' ||
-		    key == 'Q')
-			return false;
-	}
-	return !interrupted;
+		}
+		left = end - seconds();
+	} while (left > 0);
+	return true;
 }

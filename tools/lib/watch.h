@@ -12,10 +12,12 @@
  * struct watch - how the rounds are shown
  * @redraw: on a terminal each round replaces the one before
  * @keys: q on standard input ends it
+ * @signals: descriptor that a signal makes readable; -1 for none
  */
 struct watch {
 	bool redraw;
 	bool keys;
+	int signals;
 };
 
 /* Takes the terminal; machine-readable text is never redrawn. */
