@@ -37,6 +37,21 @@ int error_set(int err, const char *fmt, ...)
 	return err;
 }
 
+void error_save(char *text)
+{
+	struct thread *t = thread_self;
+
+	memcpy(text, t->error, ERROR_TEXT_MAX);
+}
+
+void error_restore(const char *text)
+{
+	struct thread *t = thread_self;
+
+	if (t != &thread_none)
+		memcpy(t->error, text, ERROR_TEXT_MAX);
+}
+
 const char *error_get(void)
 {
 	if (thread_self != &thread_none)

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/cancel.h"
 #include "core/lock.h"
 #include "core/log.h"
 #include "core/log_private.h"
@@ -131,6 +132,7 @@ static_assert(REPORTS_SHOWN == 100, "the text above names the number");
 void log_emit(enum log_level level, int kind, const char *text)
 {
 	int saved_errno = errno;
+	NO_CANCELLATION;
 	log_sink_fn sink;
 	log_user_fn user;
 	void *sink_arg, *user_arg;

@@ -100,5 +100,9 @@ void report_end(struct report *r);
  */
 int error_set(int err, const char *fmt, ...) __printf(2, 3) __cold;
 const char *error_get(void);
+/* Around a step that may fail without the call failing: the text before it;
+ * room for ERROR_TEXT_MAX bytes (core/thread.h). */
+void error_save(char *text);
+void error_restore(const char *text);
 
 #endif /* CORE_LOG_H */

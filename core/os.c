@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
@@ -17,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/cancel.h"
 #include "core/os.h"
 #include "core/os_private.h"
 #include "core/static_stub.h"
@@ -35,6 +38,8 @@ size_t os_page_size(void)
 
 int os_close(int fd)
 {
+	NO_CANCELLATION;
+
 	STATIC_STUB_REDIRECT(os_close, fd);
 	/* On Linux the descriptor is gone, whatever interrupted the call. */
 	if (close(fd) && errno != EINTR)
@@ -108,13 +113,15 @@ int os_fd_above_stdio(int fd)
 
 int os_open_append(struct os_file *f, const char *path)
 {
+	NO_CANCELLATION;
 	struct stat st;
 	int fd, err;
 
 	STATIC_STUB_REDIRECT(os_open_append, f, path);
 	do {
+		/* A pipe that nobody reads is an error, nothing to wait for. */
 		fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC |
-			  O_NOCTTY, 0666);
+			  O_NOCTTY | O_NONBLOCK, 0666);
 	} while (fd < 0 && errno == EINTR);
 	if (fd < 0)
 		return -errno;
@@ -141,8 +148,41 @@ close_fd:
 	return err;
 }
 
+/*
+ * Writing to a pipe that nobody reads, or beyond ulimit -f, raises a signal in
+ * this thread. A message is not worth the program's life: the signal is held
+ * back, and taken away unless one was waiting already.
+ */
+static ssize_t write_without_signal(int fd, const struct iovec *parts, int nr)
+{
+	static const struct timespec at_once = { 0 };
+	sigset_t ours, before, waiting;
+	ssize_t n;
+	int err;
+
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGPIPE);
+	sigaddset(&ours, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, &ours, &before);
+	sigpending(&waiting);
+	n = writev(fd, parts, nr);
+	err = errno;
+	if (sigismember(&waiting, SIGPIPE))
+		sigdelset(&ours, SIGPIPE);
+	if (sigismember(&waiting, SIGXFSZ))
+		sigdelset(&ours, SIGXFSZ);
+	if (n < 0 && (err == EPIPE || err == EFBIG))
+		while (sigtimedwait(&ours, NULL, &at_once) < 0 &&
+		       errno == EINTR)
+			;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = err;
+	return n;
+}
+
 int os_write_line(int fd, const char *prefix, const char *text)
 {
+	NO_CANCELLATION;
 	struct iovec parts[] = {
 		{ (void *)(uintptr_t)prefix, strlen(prefix) },
 		{ (void *)(uintptr_t)text, strlen(text) },
@@ -152,7 +192,7 @@ int os_write_line(int fd, const char *prefix, const char *text)
 
 	STATIC_STUB_REDIRECT(os_write_line, fd, prefix, text);
 	do {
-		n = writev(fd, parts, ARRAY_SIZE(parts));
+		n = write_without_signal(fd, parts, ARRAY_SIZE(parts));
 	} while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : 0;
 }
@@ -164,6 +204,7 @@ void os_yield(void)
 
 void os_sleep_us(unsigned int us)
 {
+	NO_CANCELLATION;
 	struct timespec left = {
 		.tv_sec = us / 1000000,
 		.tv_nsec = (long)(us % 1000000) * 1000,

@@ -38,11 +38,16 @@ int os_commit(void *addr, size_t size);
 /* Drop the memory of part of a reservation; the addresses stay reserved. */
 int os_decommit(void *addr, size_t size);
 int os_hint_huge(void *addr, size_t size);
+/* After a refusal of @size bytes: which limit of the process or the machine it
+ * comes from and what to do, or "" when none is known. */
+void os_memory_limit(u64 size, char *text, size_t len);
 
 /*
- * A memfd of fixed size, mapped shared and writable here; sealed so that
- * nobody can change its size and nobody else can write it. Return the
- * descriptor. Without memfd or its seals: -ENOSYS or -EINVAL and nothing left.
+ * A memfd of fixed size, mapped shared and writable here, with all its memory
+ * if the system can say that there is enough;
+ * sealed so that nobody can change its size and nobody else can write it.
+ * Return the descriptor. Without memfd, its seals or the memory: -errno and
+ * nothing left.
  */
 int os_shared_segment(const char *name, size_t size, void **addr);
 /* Move a whole mapping to an address, in place of what is there. */

@@ -23,6 +23,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "core/cancel.h"
 #include "core/os.h"
 #include "core/os_private.h"
 #include "core/static_stub.h"
@@ -110,6 +111,18 @@ int os_ftruncate(int fd, size_t size)
 	return 0;
 }
 
+int os_fallocate(int fd, size_t size)
+{
+	NO_CANCELLATION;
+
+	STATIC_STUB_REDIRECT(os_fallocate, fd, size);
+	while (fallocate(fd, 0, 0, (off_t)size)) {
+		if (errno != EINTR)
+			return -errno;
+	}
+	return 0;
+}
+
 int os_map_shared(int fd, size_t size, void **addr)
 {
 	void *p;
@@ -152,6 +165,18 @@ static int seal(int fd)
 	return err;
 }
 
+/*
+ * A page of a file that the kernel cannot find memory for when it is first
+ * written is a fatal signal; so all of it is had now, while there is an answer.
+ * Where fallocate() is refused altogether, it is as it would be without.
+ */
+static int populate(int fd, size_t size)
+{
+	int err = os_fallocate(fd, size);
+
+	return err == -ENOSPC || err == -ENOMEM ? err : 0;
+}
+
 /* Growing a file beyond RLIMIT_FSIZE would raise a signal, not an error. */
 static bool file_may_have(size_t size)
 {
@@ -173,6 +198,8 @@ int os_shared_segment(const char *name, size_t size, void **addr)
 	if (fd < 0)
 		return fd;
 	err = os_ftruncate(fd, size);
+	if (!err)
+		err = populate(fd, size);
 	if (err)
 		goto close_fd;
 	err = os_map_shared(fd, size, &p);

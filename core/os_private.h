@@ -15,6 +15,7 @@ int os_read_file(const char *path, char *text, size_t size);
 /* The steps of os_shared_segment(). */
 int os_memfd_create(const char *name, unsigned int flags);
 int os_ftruncate(int fd, size_t size);
+int os_fallocate(int fd, size_t size);
 int os_map_shared(int fd, size_t size, void **addr);
 int os_add_seals(int fd, int seals);
 

@@ -19,6 +19,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "core/cancel.h"
 #include "core/os.h"
 #include "core/os_private.h"
 #include "core/overflow.h"
@@ -29,6 +30,7 @@
 
 int os_read_file(const char *path, char *text, size_t size)
 {
+	NO_CANCELLATION;
 	ssize_t n, len = 0;
 	int fd;
 
@@ -219,10 +221,10 @@ static u64 machine_available(const struct sysinfo *si)
 u64 os_memory_total(void)
 {
 	struct os_cgroup cg;
-	struct sysinfo si;
+	struct sysinfo si = { .mem_unit = 0 };
 
 	STATIC_STUB_REDIRECT(os_memory_total);
-	/* Fails for a bad pointer only. */
+	/* Refused by a filter, it leaves 0: then a limit must be given. */
 	sysinfo(&si);
 	own_cgroup(&cg);
 	return min((u64)si.totalram * si.mem_unit, cg.limit);
@@ -231,7 +233,7 @@ u64 os_memory_total(void)
 u64 os_memory_free(void)
 {
 	struct os_cgroup cg;
-	struct sysinfo si;
+	struct sysinfo si = { .mem_unit = 0 };
 
 	STATIC_STUB_REDIRECT(os_memory_free);
 	sysinfo(&si);

@@ -72,8 +72,8 @@ endef
 
 # An object that left a list must leave what was linked from it.
 lists := $(o).build-lists
-list-values := $(sort $(lib-objs) $(test-objs) $(foreach p,$(tools-y) \
-	$(samples-y) $(test-progs-y),$($(p)-objs)))
+list-values := $(sort $(lib-objs) $(test-objs) $(foreach p, \
+	$(tools-y) $(samples-y) $(test-progs-y),$($(p)-objs)))
 ifneq ($(list-values),$(strip $(file <$(lists))))
 $(lists): FORCE
 endif
@@ -106,12 +106,13 @@ $(o)libslabdev.so: $(o)libslabdev.so.0
 
 # ---- Programs -----------------------------------------------------------
 
+# Tools share objects: each of them is compiled once.
 define tool
 $(1)-objs := $(addprefix $(o)tools/,$($(1)-objs))
-$$(call compile,$$($(1)-objs),user)
 $$(call link,$(o)tools/$(1),$$($(1)-objs) $(o)libslabdev.a)
 endef
 $(foreach t,$(tools-y),$(eval $(call tool,$(t))))
+$(call compile,$(sort $(foreach t,$(tools-y),$($(t)-objs))),user)
 
 define sample
 $(1)-flags = $$(user-flags) $(call pkg-flags,--cflags,$($(1)-pkgs))
@@ -125,10 +126,12 @@ $(foreach s,$(samples-built),$(eval $(call sample,$(s))))
 $(call compile,$(test-objs),test)
 $(call link,$(o)tests/run,$(test-objs) $(lib-objs),-lm)
 
+# What a program shares with another one has its rule already.
 define test-prog
 $(1)-objs := $(addprefix $(o)tests/,$($(1)-objs))
-$$(call compile,$$($(1)-objs),test)
-$$(call link,$(o)tests/$(1),$$($(1)-objs) $(lib-objs),$$($(1)-libs))
+$$(call compile,$$(filter-out $$(all-objs),$$($(1)-objs)),test)
+$$(call link,$(o)tests/$(1),$$($(1)-objs) $$($(1)-others) $(lib-objs), \
+	$$($(1)-libs))
 endef
 $(foreach p,$(test-progs-y),$(eval $(call test-prog,$(p))))
 

@@ -14,7 +14,7 @@ ifneq ($(findstring thread,$(SANITIZE)),)
 export TSAN_OPTIONS ?= detect_deadlocks=0
 endif
 
-.PHONY: check check-long demo lint htmldocs
+.PHONY: check check-long demo lint fuzz fuzzers htmldocs
 
 run-tests = $(if $(CONFIG_KUNIT),$(test-run) $(TESTARGS),echo \
 	"make $@: CONFIG_KUNIT is off, so that there are no tests" >&2; false)
@@ -30,6 +30,26 @@ demo: all
 
 lint: all
 	$(Q)CC='$(CC)' sh scripts/lint/run
+
+# The next three have builds of their own, and "make -n" must not run them: it
+# does run what has the variable MAKE in it.
+make-alone := $(MAKE)
+
+# libFuzzer is a part of clang.
+FUZZ_SECONDS ?= 600
+FUZZ ?= $(notdir $(fuzz-y))
+fuzzers := $(filter $(FUZZ:%=fuzz/%),$(fuzz-y))
+
+fuzzers: $(addprefix $(o)tests/,$(fuzzers))
+
+fuzz: fuzzers
+	$(Q)clang -print-file-name=libclang_rt.fuzzer-$$(uname -m).a | \
+		xargs test -f || { echo "make fuzz: needs clang with its \
+		runtime: sh scripts/setup --ci" >&2; exit 1; }
+	$(Q)env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL $(make-alone) -s \
+		O=$(o).fuzz CC=clang SANITIZE=fuzzer-no-link,address,undefined \
+		FUZZ='$(FUZZ)' fuzzers
+	$(Q)FUZZ_SECONDS=$(FUZZ_SECONDS) sh scripts/fuzz $(o).fuzz $(fuzzers)
 
 htmldocs:
 	$(call say,SPHINX)

@@ -19,4 +19,5 @@ clean:
 
 mrproper: clean
 	$(Q)rm -rf $(config) $(config).old $(config).new $(o)defconfig \
-		$(o)include/config $(o)include/generated
+		$(o)include/config $(o)include/generated $(addprefix $(o), \
+		.fuzz)

@@ -3,9 +3,9 @@
  * alloc.c - the fast paths: what an allocation and a free do on a hit.
  *
  *   alloc   class of the size, by table; pop a slot from the main sheaf; write
- *           the tag; count; the slot's address
- *   free    offset of the address; its tag: live, and of a class with a bin?;
- *           end the life by exchange; push; count
+ *           rounding and tag; count; the slot's address
+ *   free    offset of the address; its rounding; end the life by exchange of
+ *           the tag: was it live, and of a class with a bin?; push; count
  *
  * Everything else is a tail call into a slow path (slow.c), so that the
  * compiler saves no register on the way of a hit.
@@ -36,19 +36,23 @@ static __always_inline void *fast_ptr(const struct slabdev *sd, slot_t slot)
 	return to_ptr(sd->base + offset);
 }
 
-/* The granule of an address that has a tag; false: take the slow path. */
+/*
+ * The granule of an address that has a tag; false: take the slow path. Bits
+ * below a granule, rotated to the top, are beyond every space too.
+ */
 static __always_inline bool fast_slot(const struct slabdev *sd, const void *p,
 				      slot_t *slot)
 {
 	u64 offset = (u64)(uintptr_t)p - sd->base;
+	u64 granule = offset >> GRANULE_SHIFT | offset << (64 - GRANULE_SHIFT);
 
-	*slot = (slot_t)(offset >> GRANULE_SHIFT);
-	return likely(offset < READ_ONCE(sd->high) && offset % GRANULE == 0);
+	*slot = (slot_t)granule;
+	return likely(granule < READ_ONCE(sd->high_slots));
 }
 
 void *slabdev_alloc(struct slabdev *sd, size_t size)
 {
-	unsigned int class;
+	size_t class;
 	struct heap *h;
 	slot_t slot;
 
@@ -58,26 +62,31 @@ void *slabdev_alloc(struct slabdev *sd, size_t size)
 	h = thread_self->heap[sd->id];
 	if (unlikely(!sheaf_pop(h, &h->bin[class], &slot)))
 		return alloc_general(sd, class, size, 0);
-	tag_general(sd, class, slot, size);
+	begin_general(sd, class, slot, size);
 	count_alloc(&h->count[class], size);
 	return fast_ptr(sd, slot);
 }
 
 int slabdev_free(struct slabdev *sd, void *p)
 {
-	unsigned int class;
+	u32 tag, rounding;
 	struct heap *h;
+	size_t class;
 	slot_t slot;
-	u32 tag;
 	u64 size;
 
 	if (unlikely(!sd || !fast_slot(sd, p, &slot)))
-		return free_unusual(sd, p);
-	tag = tag_load(&sd->tags[slot]);
-	if (unlikely(!tag_has_bin(tag) || !tag_take(&sd->tags[slot])))
-		return free_unusual(sd, p);
+		return free_unusual(sd, p, 0);
+	/* Before the exchange: loads behind one wait for its end. */
+	rounding = READ_ONCE(*rounding_pair(sd, slot));
+	tag = tag_take(&sd->tags[slot]);
 	class = tag_code(tag);
-	size = tagged_size(sd, tag, slot);
+	if (likely(code_has_pair(class)))
+		size = sd->code_size[class] - rounding;
+	else if (likely(code_has_bin(class)))
+		size = end_coded(sd, class, slot);
+	else
+		return free_unusual(sd, p, tag);
 	h = thread_self->heap[sd->id];
 	if (unlikely(!sheaf_push(h, &h->bin[class], slot)))
 		return free_taken(sd->class[class], slot, size);
@@ -96,7 +105,7 @@ void *slabdev_cache_alloc(struct slabdev_cache *cache)
 	h = thread_self->heap[c->sd->id];
 	if (unlikely(!sheaf_pop(h, &h->bin[c->code], &slot)))
 		return cache_alloc_unusual(c);
-	tag_store(&c->sd->tags[slot], tag_make(c->code, 0));
+	tag_store(&c->sd->tags[slot], tag_make(c->code));
 	count_alloc(&h->count[c->code], c->object_size);
 	return fast_ptr(c->sd, slot);
 }
@@ -111,8 +120,9 @@ int slabdev_cache_free(struct slabdev_cache *cache, void *p)
 	if (unlikely(!c || !fast_slot(c->sd, p, &slot)))
 		return cache_free_unusual(c, p);
 	tag = &c->sd->tags[slot];
-	if (unlikely(tag_load(tag) != tag_make(c->code, 0) ||
-		     c->code > CODE_DIRECT_LAST || !tag_take(tag)))
+	if (unlikely(tag_load(tag) != tag_make(c->code) ||
+		     c->code > CODE_DIRECT_LAST ||
+		     !tag_is_live(tag_take(tag))))
 		return cache_free_unusual(c, p);
 	h = thread_self->heap[c->sd->id];
 	if (unlikely(!sheaf_push(h, &h->bin[c->code], slot)))

@@ -3,50 +3,85 @@
  * alloc.h - from the fast paths (alloc.c) to the slow ones (slow.c, large.c).
  *
  * An allocation ends with object_begin(), which makes the object live and
- * books it; a free begins by ending the object's life (tag_take, tiny_take,
- * large_free), which exactly one caller can do, and books it last. What fails
- * in between has changed no figure but the failure counts.
+ * books it; a free begins by ending the object's life (tag_take, tiny_take),
+ * which exactly one caller can do, and cannot fail after that. What fails
+ * before has changed no figure but the failure counts.
  */
 #ifndef SLAB_ALLOC_H
 #define SLAB_ALLOC_H
 
 #include "slab/slab.h"
 
-/* Is it a general class whose rounding needs the second tag? */
-static inline bool code_has_two_tags(unsigned int code)
+/* Is it a general class with more than one granule an object? */
+static inline bool code_has_pair(size_t code)
 {
-	return code - (CLASS_ONE_TAG + 1) < NR_GENERAL - CLASS_ONE_TAG;
+	return code - (CLASS_GRANULE + 1) < NR_GENERAL - CLASS_GRANULE;
+}
+
+/* Where the rounding of an object is, when its code has a pair. */
+static inline u16 *rounding_pair(const struct slabdev *sd, slot_t slot)
+{
+	return (u16 *)(void *)sd->rounding + (slot >> 1);
+}
+
+/* The same, when it has one granule. */
+static inline u8 *rounding_byte(const struct slabdev *sd, slot_t slot)
+{
+	return sd->rounding + (slot ^ CACHE_LINE / 2);
 }
 
 /* An object of a general class becomes live. */
-static inline void tag_general(struct slabdev *sd, unsigned int class,
-			       slot_t slot, u64 size)
+static inline void begin_general(struct slabdev *sd, size_t class, slot_t slot,
+				 u64 size)
 {
 	u32 rounding = sd->code_size[class] - (u32)size;
 
-	if (class > CLASS_ONE_TAG)
-		tag_store(&sd->tags[slot + 1], (tag_t)(rounding >> 8));
-	tag_store(&sd->tags[slot], tag_make(class, rounding));
+	if (likely(class > CLASS_GRANULE))
+		WRITE_ONCE(*rounding_pair(sd, slot), (u16)rounding);
+	else if (rounding)
+		WRITE_ONCE(*rounding_byte(sd, slot), (u8)rounding);
+	tag_store(&sd->tags[slot], tag_make(class));
 }
 
-/* What the user asked for; @tag is that of @slot, of a code with a bin. */
-static inline u64 tagged_size(const struct slabdev *sd, u32 tag, slot_t slot)
+/* A live object of a general class gets another size. */
+static inline void resize_general(struct slabdev *sd, size_t class, slot_t slot,
+				  u64 size)
 {
-	unsigned int code = tag_code(tag);
-	u32 rounding = tag & 0xff;
+	u32 rounding = sd->code_size[class] - (u32)size;
 
-	if (code_has_two_tags(code))
-		rounding |= (u32)tag_load(&sd->tags[slot + 1]) << 8;
+	if (class > CLASS_GRANULE)
+		WRITE_ONCE(*rounding_pair(sd, slot), (u16)rounding);
+	else
+		WRITE_ONCE(*rounding_byte(sd, slot), (u8)rounding);
+}
+
+/* What the user asked for, of an object with @code, which has a bin. */
+static inline u64 coded_size(const struct slabdev *sd, size_t code, slot_t slot)
+{
+	u32 rounding = 0;
+
+	if (code_has_pair(code))
+		rounding = READ_ONCE(*rounding_pair(sd, slot));
+	else if (code == CLASS_GRANULE)
+		rounding = READ_ONCE(*rounding_byte(sd, slot));
 	return sd->code_size[code] - rounding;
+}
+
+/* The same when the object's life has ended, and its rounding does. */
+static inline u64 end_coded(struct slabdev *sd, size_t code, slot_t slot)
+{
+	u64 size = coded_size(sd, code, slot);
+
+	if (code == CLASS_GRANULE && size != GRANULE)
+		WRITE_ONCE(*rounding_byte(sd, slot), 0);
+	return size;
 }
 
 /* The same for a live object of class @c, whatever its code. */
 static inline u64 object_size(const struct class *c, slot_t slot)
 {
-	u32 tag = tag_load(&c->sd->tags[slot]);
-
-	if (tag_code(tag) <= NR_GENERAL)
-		return tagged_size(c->sd, tag, slot);
+	if (c->code <= NR_GENERAL)
+		return coded_size(c->sd, c->code, slot);
 	return c->object_size;
 }
 
@@ -57,14 +92,17 @@ void *object_begin(struct heap *h, struct class *c, slot_t slot, u64 size);
 /* A size above GENERAL_MAX, 0, or no space. */
 void *alloc_unusual(struct slabdev *sd, size_t size) __cold;
 /* A general class, whatever it takes. */
-void *alloc_general(struct slabdev *sd, unsigned int class, u64 size,
+void *alloc_general(struct slabdev *sd, size_t class, u64 size,
 		    unsigned int flags) __cold;
 void *cache_alloc_unusual(struct class *c) __cold;
 /* Like slabdev_cache_alloc() with GET_ flags. */
 void *class_alloc(struct class *c, u64 size, unsigned int flags);
 
-/* Not a live object with a bin: find out what it is. */
-int free_unusual(struct slabdev *sd, void *p) __cold;
+/*
+ * Not a live object with a bin: find out what it is. @tag is what the fast path
+ * took from its granule, 0 for nothing; when live, the object's life has ended.
+ */
+int free_unusual(struct slabdev *sd, void *p, u32 tag) __cold;
 int cache_free_unusual(struct class *c, void *p) __cold;
 /* The object's life has ended, but its sheaf is full. */
 int free_taken(struct class *c, slot_t slot, u64 size) __cold;

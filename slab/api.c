@@ -205,7 +205,7 @@ static void resize_in_place(struct slabdev *sd, const struct place *at,
 	if (at->kind == PLACE_LARGE)
 		WRITE_ONCE(at->slab->size, size);
 	else
-		tag_general(sd, c->code, at->slot, size);
+		resize_general(sd, c->code, at->slot, size);
 	heap_count_resize(heap_get(sd), c, at->size, size);
 }
 

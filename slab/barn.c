@@ -64,7 +64,7 @@ struct sheaf *sheaf_new(struct class *c)
 	s = metapool_alloc(pool_for(c));
 	if (!s)
 		return NULL;
-	s->cap = (u16)c->sheaf_cap;
+	s->cap = c->sheaf_cap;
 	s->class = c->id;
 	s->domain = DOMAIN_HOST_COMPLETE;
 	return s;

@@ -279,7 +279,12 @@ int slabdev_cache_prefill(struct slabdev_cache *cache, size_t n)
 	struct class *c = cache_class(cache);
 	int err = cache_check(c, "slabdev_cache_prefill");
 
-	return err ? err : class_prefill(c, n);
+	if (err)
+		return err;
+	change_begin(c->sd);
+	err = class_prefill(c, n);
+	change_end(c->sd);
+	return err;
 }
 
 /* ---- Bulk ------------------------------------------------------------- */

@@ -3,10 +3,12 @@
 #include <errno.h>
 
 #include "core/bitmap.h"
+#include "core/cancel.h"
 #include "core/log.h"
 #include "core/overflow.h"
 #include "slab/alloc.h"
 #include "slab/class.h"
+#include "slab/class_list.h"
 #include "slab/heap.h"
 #include "slab/reclaim.h"
 #include "slab/tiny.h"
@@ -18,9 +20,8 @@ void class_init(struct class *c)
 
 	c->step = c->stride >> c->shift;
 	c->inverse = (((u64)1 << 32) + c->step - 1) / c->step;
-	c->empty_slab = RANGE_NONE;
-	for (i = 0; i < NR_PARTIAL; i++)
-		c->partial[i] = RANGE_NONE;
+	for (i = 0; i < NR_LISTS; i++)
+		c->list[i] = RANGE_NONE;
 	lock_init(&c->lock, LOCK_CLASS, "class");
 	lock_init(&c->barn_lock, LOCK_BARN, "barn");
 	r->per_slab = c->nr;
@@ -38,7 +39,6 @@ void class_fini(struct class *c)
 	lock_fini(&c->barn_lock);
 	lock_fini(&c->lock);
 }
-
 
 bool object_is_live(const struct class *c, const struct slab *s, u32 i)
 {
@@ -74,37 +74,12 @@ struct class *class_lock_slab(struct slabdev *sd, struct slab *s)
 
 /* ---- Lists ------------------------------------------------------------ */
 
-static void list_slab_locked(struct class *c, struct slab *s)
+/* Wanted at once, or by a prefill: not among those that anybody may have. */
+static void list_new_slab_locked(struct class *c, u32 slice)
 {
-	u32 slice = (u32)(s - c->sd->slabs);
+	struct slab *s = c->sd->slabs + slice;
 
-	s->bin = (u8)ilog2(s->nr_free);
-	s->prev = RANGE_NONE;
-	s->next = c->partial[s->bin];
-	if (s->next != RANGE_NONE)
-		c->sd->slabs[s->next].prev = slice;
-	c->partial[s->bin] = slice;
-	c->partial_map |= 1u << s->bin;
-	count_add(&c->rec->partial, 1);
-}
-
-static void unlist_slab_locked(struct class *c, struct slab *s)
-{
-	if (s->next != RANGE_NONE)
-		c->sd->slabs[s->next].prev = s->prev;
-	if (s->prev != RANGE_NONE)
-		c->sd->slabs[s->prev].next = s->next;
-	else
-		c->partial[s->bin] = s->next;
-	if (c->partial[s->bin] == RANGE_NONE)
-		c->partial_map &= ~(1u << s->bin);
-	count_add(&c->rec->partial, (u64)-1);
-}
-
-static void set_empty_locked(struct class *c, u32 slice)
-{
-	c->empty_slab = slice;
-	WRITE_ONCE(c->rec->empty, slice != RANGE_NONE);
+	class_list_add_locked(c, s, ilog2(s->nr_free));
 }
 
 /* The fullest slab with a free object, in no list now; NULL: none. */
@@ -112,17 +87,10 @@ static struct slab *pick_slab_locked(struct class *c)
 {
 	struct slab *s;
 
-	if (c->partial_map) {
-		u32 bin = (u32)__builtin_ctz(c->partial_map);
-
-		s = c->sd->slabs + c->partial[bin];
-		unlist_slab_locked(c, s);
-		return s;
-	}
-	if (c->empty_slab == RANGE_NONE)
+	if (!c->lists)
 		return NULL;
-	s = c->sd->slabs + c->empty_slab;
-	set_empty_locked(c, RANGE_NONE);
+	s = c->sd->slabs + c->list[__builtin_ctz(c->lists)];
+	class_list_del_locked(c, s);
 	return s;
 }
 
@@ -132,12 +100,26 @@ static struct slab *pick_slab_locked(struct class *c)
 static int construct(struct class *c, u32 slice)
 {
 	void *base = to_ptr(space_addr(c->sd, slice_offset(slice)));
+	NO_CANCELLATION;
 	int err;
 
 	if (!c->ctor)
 		return 0;
 	err = c->ctor(base, c->stride, c->nr, NULL, c->ctor_arg);
 	return err > 0 ? -EINVAL : err;
+}
+
+/* What the objects of other classes left, where one granule is all there is. */
+static void clear_rounding(struct class *c, u32 slice)
+{
+	u8 *line = c->sd->rounding + (slice_offset(slice) >> GRANULE_SHIFT);
+	u32 i;
+
+	if (c->code != CLASS_GRANULE)
+		return;
+	for (i = 0; i < c->nr; i++)
+		if (READ_ONCE(line[i]))
+			WRITE_ONCE(line[i], 0);
 }
 
 /* A walk may look at the descriptor meanwhile: what it reads without the class
@@ -151,7 +133,7 @@ static void describe_slab(struct class *c, u32 slice, struct tiny_bits *tiny)
 	for (i = 0; i < c->nr; i += 64)
 		WRITE_ONCE(bits[i / 64], bits_below(c->nr - i));
 	if (tiny)
-		WRITE_ONCE(s->tiny, tiny);
+		store_release(&s->tiny, tiny);
 	s->nr = (u16)c->nr;
 	s->nr_free = (u16)c->nr;
 	s->span = (u16)c->span;
@@ -164,6 +146,18 @@ static void describe_slab(struct class *c, u32 slice, struct tiny_bits *tiny)
 	slab_publish(s, c->id, tiny ? SLAB_TINY : SLAB_OBJECTS);
 }
 
+static int find_run(struct class *c, unsigned int flags, u32 *slice)
+{
+	u64 align = max((u64)c->align, SLICE_SIZE);
+
+	if (!(flags & GET_IF_FREE))
+		return reclaim_run(c->sd, c->span, align,
+				   flags & GET_NEW_SLAB ? NULL : c, flags,
+				   slice);
+	*slice = pool_alloc(c->sd, c->span, align);
+	return *slice == RANGE_NONE ? -ENOMEM : 0;
+}
+
 /* 0 with a new slab, 1 when the class got free objects otherwise, or -errno. */
 static int make_slab(struct class *c, unsigned int flags, u32 *slice)
 {
@@ -171,8 +165,7 @@ static int make_slab(struct class *c, unsigned int flags, u32 *slice)
 	struct tiny_bits *tiny = NULL;
 	int err;
 
-	err = reclaim_run(sd, c->span, max((u64)c->align, SLICE_SIZE),
-			  flags & GET_NEW_SLAB ? NULL : c, flags, slice);
+	err = find_run(c, flags, slice);
 	if (err)
 		return err;
 	if (class_is_tiny(c)) {
@@ -193,6 +186,7 @@ static int make_slab(struct class *c, unsigned int flags, u32 *slice)
 		error_set(err, "the constructor of the cache returned %d", err);
 		goto free_tiny;
 	}
+	clear_rounding(c, *slice);
 	describe_slab(c, *slice, tiny);
 	return 0;
 
@@ -220,16 +214,17 @@ static void give_up_slab_locked(struct class *c, u32 slice)
 	count_add(&c->rec->slab_frees, 1);
 }
 
-/* Return the slab to be freed when none more is kept, else RANGE_NONE. */
-static u32 keep_empty_locked(struct class *c, u32 slice)
+/* May one more empty slab stay? */
+static bool keeps_empty_locked(const struct class *c)
 {
-	if (c->empty_slab == RANGE_NONE &&
-	    READ_ONCE(c->sd->policy) != SLABDEV_AGGRESSIVE) {
-		set_empty_locked(c, slice);
-		return RANGE_NONE;
+	switch (READ_ONCE(c->sd->policy)) {
+	case SLABDEV_RETAIN:
+		return true;
+	case SLABDEV_TRIM:
+		return c->list[LIST_EMPTY] == RANGE_NONE;
+	default:
+		return false;
 	}
-	give_up_slab_locked(c, slice);
-	return slice;
 }
 
 static void count_slab_locked(struct class *c)
@@ -248,8 +243,7 @@ static int add_slab(struct class *c, unsigned int flags)
 		return err;
 	lock_acquire(&c->lock);
 	count_slab_locked(c);
-	/* Wanted at once: listed although empty, so that several may be. */
-	list_slab_locked(c, c->sd->slabs + slice);
+	list_new_slab_locked(c, slice);
 	lock_release(&c->lock);
 	return 0;
 }
@@ -273,7 +267,7 @@ static u32 take_from_slab_locked(struct class *c, struct slab *s, slot_t *to,
 	}
 	s->nr_free = (u16)(s->nr_free - n);
 	if (s->nr_free)
-		list_slab_locked(c, s);
+		class_list_add_locked(c, s, class_list_of(s));
 	return n;
 }
 
@@ -300,9 +294,9 @@ int class_get(struct class *c, slot_t *to, u32 least, u32 most,
 		lock_release(&c->lock);
 		if (n >= least)
 			break;
-		/* What was found serves the caller; do not fight for more. */
-		err = add_slab(c, n ? flags | GET_NO_RECLAIM | GET_NO_REPORT :
-				      flags);
+		/* What was found serves the caller: neither map nor take from
+		 * others to have more. */
+		err = add_slab(c, n ? flags | GET_IF_FREE : flags);
 		if (err < 0)
 			break;
 		made = true;
@@ -321,31 +315,57 @@ bool class_has_free(struct class *c)
 	bool has;
 
 	lock_acquire(&c->lock);
-	has = c->partial_map || c->empty_slab != RANGE_NONE;
+	has = c->lists != 0;
 	lock_release(&c->lock);
 	return has;
 }
 
 /* ---- Flush ------------------------------------------------------------ */
 
-/* Return the slab to be freed, or RANGE_NONE. */
-static u32 put_locked(struct class *c, slot_t slot, bool *twice)
+/*
+ * Set the bits of the objects from @from on that are of slab @s, up to one
+ * whose bit is set already. How many.
+ */
+static u32 set_bits_locked(struct class *c, struct slab *s, const slot_t *from,
+			   u32 n)
 {
-	struct slab *s = slab_of(c, slot);
-	u32 i = slot_index(c, s, slot);
-	u64 *word = &slab_bits(s)[i / 64];
-	u64 bit = (u64)1 << (i % 64);
+	slot_t first = slab_first_slot(c, s);
+	u64 *bits = slab_bits(s), bit;
+	u32 i, at;
 
-	*twice = *word & bit;
-	if (*twice)
-		return RANGE_NONE;
-	if (s->nr_free)
-		unlist_slab_locked(c, s);
-	WRITE_ONCE(*word, *word | bit);
-	if (++s->nr_free == s->nr)
-		return keep_empty_locked(c, (u32)(s - c->sd->slabs));
-	list_slab_locked(c, s);
-	return RANGE_NONE;
+	for (i = 0; i < n && from[i] - first < c->nr * c->step; i++) {
+		at = slot_index(c, s, from[i]);
+		bit = (u64)1 << (at % 64);
+		if (unlikely(bits[at / 64] & bit))
+			break;
+		WRITE_ONCE(bits[at / 64], bits[at / 64] | bit);
+	}
+	return i;
+}
+
+/*
+ * Put the first objects of @from, those of one slab, back: how many, 0 when the
+ * first one is there already. @surplus: the slab, if it is to be freed.
+ */
+static u32 put_run_locked(struct class *c, const slot_t *from, u32 n,
+			  u32 *surplus)
+{
+	struct slab *s = slab_of(c, from[0]);
+	u16 before = s->nr_free;
+	u32 done = set_bits_locked(c, s, from, n);
+
+	s->nr_free = (u16)(before + done);
+	if (!done || (before && class_list_of(s) == s->list))
+		return done;
+	if (before)
+		class_list_del_locked(c, s);
+	if (s->nr_free < s->nr || keeps_empty_locked(c)) {
+		class_list_add_locked(c, s, class_list_of(s));
+		return done;
+	}
+	*surplus = (u32)(s - c->sd->slabs);
+	give_up_slab_locked(c, *surplus);
+	return done;
 }
 
 static void report_twice(struct class *c, slot_t slot)
@@ -361,47 +381,39 @@ static void report_twice(struct class *c, slot_t slot)
 
 void class_put(struct class *c, const slot_t *from, u32 n)
 {
-	u32 surplus, i;
-	bool twice;
+	u32 surplus, done, i = 0;
 
 	if (!n)
 		return;
 	shared_sub(&c->sd->rec->out_bytes, (u64)n * c->stride);
 	lock_acquire(&c->lock);
-	for (i = 0; i < n; i++) {
-		surplus = put_locked(c, from[i], &twice);
-		if (likely(surplus == RANGE_NONE && !twice))
+	while (i < n) {
+		surplus = RANGE_NONE;
+		done = put_run_locked(c, from + i, n - i, &surplus);
+		i += done ? done : 1;
+		if (likely(done && surplus == RANGE_NONE))
 			continue;
 		lock_release(&c->lock);
-		if (twice)
-			report_twice(c, from[i]);
-		else
+		if (done)
 			free_slab(c, surplus);
+		else
+			report_twice(c, from[i - 1]);
 		lock_acquire(&c->lock);
 	}
 	lock_release(&c->lock);
 }
 
-/*
- * Take every slab with all objects out of the lists, chained by .next: the
- * kept one, and those that were made for somebody who then found others.
- */
-static u32 detach_empty_locked(struct class *c)
+/* The empty slabs of a list, given up and chained by .next before @chain. */
+static u32 detach_empty_locked(struct class *c, u32 list, u32 chain)
 {
 	struct slab *slabs = c->sd->slabs;
-	u32 slice, next, chain = c->empty_slab;
+	u32 slice, next;
 
-	if (chain != RANGE_NONE) {
-		set_empty_locked(c, RANGE_NONE);
-		give_up_slab_locked(c, chain);
-		slabs[chain].next = RANGE_NONE;
-	}
-	for (slice = c->partial[ilog2(c->nr)]; slice != RANGE_NONE;
-	     slice = next) {
+	for (slice = c->list[list]; slice != RANGE_NONE; slice = next) {
 		next = slabs[slice].next;
 		if (slabs[slice].nr_free < c->nr)
 			continue;
-		unlist_slab_locked(c, &slabs[slice]);
+		class_list_del_locked(c, &slabs[slice]);
 		give_up_slab_locked(c, slice);
 		slabs[slice].next = chain;
 		chain = slice;
@@ -409,28 +421,44 @@ static u32 detach_empty_locked(struct class *c)
 	return chain;
 }
 
-void class_drop_empty(struct class *c)
+static void free_chain(struct class *c, u32 slice)
 {
-	u32 slice, next;
+	u32 next;
 
-	lock_acquire(&c->lock);
-	slice = detach_empty_locked(c);
-	lock_release(&c->lock);
 	for (; slice != RANGE_NONE; slice = next) {
 		next = c->sd->slabs[slice].next;
 		free_slab(c, slice);
 	}
 }
 
+void class_drop_kept(struct class *c)
+{
+	u32 chain;
+
+	lock_acquire(&c->lock);
+	chain = detach_empty_locked(c, LIST_EMPTY, RANGE_NONE);
+	lock_release(&c->lock);
+	free_chain(c, chain);
+}
+
+void class_drop_empty(struct class *c)
+{
+	u32 chain;
+
+	lock_acquire(&c->lock);
+	chain = detach_empty_locked(c, LIST_EMPTY, RANGE_NONE);
+	chain = detach_empty_locked(c, ilog2(c->nr), chain);
+	lock_release(&c->lock);
+	free_chain(c, chain);
+}
+
 static u64 nr_free_locked(struct class *c)
 {
 	u64 n = 0;
-	u32 bin, slice;
+	u32 list, slice;
 
-	if (c->empty_slab != RANGE_NONE)
-		n += c->nr;
-	for (bin = 0; bin < NR_PARTIAL; bin++)
-		for (slice = c->partial[bin]; slice != RANGE_NONE;
+	for (list = 0; list < NR_LISTS; list++)
+		for (slice = c->list[list]; slice != RANGE_NONE;
 		     slice = c->sd->slabs[slice].next)
 			n += c->sd->slabs[slice].nr_free;
 	return n;
@@ -457,7 +485,7 @@ static void end_prefill(struct class *c, u32 chain, int err)
 		if (err)
 			give_up_slab_locked(c, slice);
 		else
-			list_slab_locked(c, &c->sd->slabs[slice]);
+			list_new_slab_locked(c, slice);
 		lock_release(&c->lock);
 		if (err)
 			free_slab(c, slice);
@@ -502,10 +530,11 @@ void class_forget(struct class *c)
 {
 	u32 i;
 
-	for (i = 0; i < NR_PARTIAL; i++)
-		c->partial[i] = RANGE_NONE;
-	c->partial_map = 0;
-	set_empty_locked(c, RANGE_NONE);
+	for (i = 0; i < NR_LISTS; i++)
+		c->list[i] = RANGE_NONE;
+	c->lists = 0;
+	shared_sub(&c->sd->empty_slices, c->rec->empty * c->span);
+	WRITE_ONCE(c->rec->empty, 0);
 	WRITE_ONCE(c->rec->partial, 0);
 	WRITE_ONCE(c->rec->slabs, 0);
 }
@@ -513,11 +542,7 @@ void class_forget(struct class *c)
 /* Count a live object again, as this thread's. */
 static void count_again(struct class *c, slot_t slot)
 {
-	u64 size = c->object_size;
-
-	if (c->code <= NR_GENERAL)
-		size = object_size(c, slot);
-	heap_count_alloc(heap_get(c->sd), c, size);
+	heap_count_alloc(heap_get(c->sd), c, object_size(c, slot));
 }
 
 void class_adopt(struct class *c, u32 slice)
@@ -533,13 +558,17 @@ void class_adopt(struct class *c, u32 slice)
 			count_again(c, slab_first_slot(c, s) + i * c->step);
 			continue;
 		}
+		/* A free may have stopped before it cleared the rounding. */
+		if (c->code == CLASS_GRANULE)
+			WRITE_ONCE(*rounding_byte(c->sd, slab_first_slot(c, s) +
+						  i), 0);
 		bitmap_set(bits, i);
 		s->nr_free++;
 	}
 	lock_acquire(&c->lock);
 	count_add(&c->rec->slabs, 1);
 	if (s->nr_free)
-		list_slab_locked(c, s);
+		class_list_add_locked(c, s, class_list_of(s));
 	lock_release(&c->lock);
 	shared_add(&c->sd->rec->out_bytes,
 		   (u64)(s->nr - s->nr_free) * c->stride);

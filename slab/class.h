@@ -4,9 +4,13 @@
  *
  * Slabs with free objects hang in lists by the logarithm of how many they
  * have; objects are taken from the fullest, so that the emptier ones get the
- * chance to become empty. One empty slab is kept, since the next refill is
- * likely to want it; a second one gives its slices back to the pool, and under
- * SLABDEV_AGGRESSIVE the first one does.
+ * chance to become empty.
+ *
+ * Empty slabs are *kept*, since the next refill is likely to want them: all of
+ * them under SLABDEV_RETAIN, where nothing goes back by itself, until somebody
+ * finds no free slices (reclaim.h); one under SLABDEV_TRIM, so that vacant
+ * chunks show; none under SLABDEV_AGGRESSIVE. New slabs, made for a refill or a
+ * prefill, are not among them.
  *
  * Locking: class lock inside. A new slab is made, and its objects constructed,
  * without it; whoever makes one adds it whether or not others were faster.
@@ -19,8 +23,8 @@
 /* How an allocation may get what is not there. */
 #define GET_NO_GROW SLABDEV_REQ_NO_GROW
 #define GET_NO_REPORT SLABDEV_REQ_NO_REPORT
-/* Map more if there is more, but take nothing from anybody. */
-#define GET_NO_RECLAIM 0x80000000u
+/* Internal: from free slices only; a failure is no error. */
+#define GET_IF_FREE 0x80000000u
 /* Internal: free objects of the class do not do, there has to be a slab. */
 #define GET_NEW_SLAB 0x40000000u
 
@@ -43,7 +47,9 @@ void class_put(struct class *c, const slot_t *from, u32 n);
 /* Make slabs until @n objects are free in slabs. 0, or a negative errno and no
  * slab was added. */
 int __must_check class_prefill(struct class *c, u64 n);
-/* Give every slab with all of its objects back to the pool. */
+/* Slabs all of whose objects have come back go to the pool. */
+void class_drop_kept(struct class *c);
+/* The same, and new slabs that nothing was taken from. */
 void class_drop_empty(struct class *c);
 /* True when class_get() would find an object without a new slab. */
 bool class_has_free(struct class *c);

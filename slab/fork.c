@@ -9,6 +9,7 @@
 #include "slab/class.h"
 #include "slab/fork.h"
 #include "slab/heap.h"
+#include "slab/reclaim.h"
 #include "slab/segment.h"
 #include "slab/shrinker.h"
 #include "slab/space.h"
@@ -120,7 +121,7 @@ static void give_up(struct slabdev *sd)
 {
 	heap_abandon(sd);
 	segments_privatize(sd);
-	WRITE_ONCE(sd->high, 0);
+	WRITE_ONCE(sd->high_slots, 0);
 	sd->dead = true;
 }
 
@@ -128,8 +129,9 @@ static void give_up(struct slabdev *sd)
 static void take_over(struct slabdev *sd)
 {
 	sd->pid = getpid();
-	/* Those who visited are not here. */
+	/* Those who visited or changed something are not here. */
 	sd->visitors[0] = sd->visitors[1] = 0;
+	sd->changing = 0;
 	shrinkers_forget_callers(sd);
 	if (!vmm_survives_fork(&sd->vmm) || segments_in_child(sd))
 		give_up(sd);
@@ -167,6 +169,22 @@ static void adopt_run(struct slabdev *sd, u32 slice, u32 n)
 		pool_free(sd, slice, n);
 }
 
+/* A mapping that the pool does not have was some thread's, on its way there or
+ * back. */
+static void adopt_mappings(struct slabdev *sd)
+{
+	enum vmm_giveback how = sd->policy == SLABDEV_AGGRESSIVE ?
+				VMM_RELEASE : VMM_KEEP_MAPPED;
+	struct range *slices = &sd->pool.slices;
+	u32 chunk = 0, nr, slice;
+
+	for (; vmm_next_in_use(&sd->vmm, &chunk, &nr); chunk += nr) {
+		slice = chunk * sd->chunk_slices;
+		if (slice >= slices->end || !range_has(slices, slice))
+			(void)vmm_unmap(&sd->vmm, chunk, how);
+	}
+}
+
 /* No lock is held, and nobody else is here. */
 static void rebuild(struct slabdev *sd)
 {
@@ -179,9 +197,12 @@ static void rebuild(struct slabdev *sd)
 	WRITE_ONCE(sd->rec->out_bytes, 0);
 	WRITE_ONCE(sd->rec->large_bytes, 0);
 	WRITE_ONCE(sd->rec->large_slack, 0);
+	adopt_mappings(sd);
 	for (slice = pool_next_run(sd, 0, &n); slice != RANGE_NONE;
 	     slice = pool_next_run(sd, slice + n, &n))
 		adopt_run(sd, slice, n);
+	if (sd->policy != SLABDEV_RETAIN)
+		reclaim_kept(sd);
 }
 
 static void recover_in_child(void)

@@ -7,9 +7,10 @@
  * within it. The child has only the thread that forked; what the
  * others held in sheaves, or had just taken out of one, would be lost. So the
  * child forgets all sheaves and rebuilds the slabs from the tags, which are
- * the truth: an object that is not live is free. Its counters move to memory
- * of its own. Spaces on devices do not survive: every call in the child gets
- * -EOWNERDEAD.
+ * the truth: an object that is not live is free; and so is a chunk on its way
+ * between vmm and pool, which neither would look for. Its counters move to
+ * memory of its own. Spaces on devices do not survive: every call in the child
+ * gets -EOWNERDEAD.
  *
  * Limits: the child's counters of allocations and frees since open may miss the
  * last ones of other threads; what is live is counted anew, exactly. A fork

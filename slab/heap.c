@@ -40,6 +40,7 @@ static struct heap *heap_create(struct slabdev *sd, struct thread *t)
 	h->bins[0] = h->bin;
 	init_bins(h->bin);
 	list_init(&h->link);
+	change_begin(sd);
 	lock_acquire(&sd->heaps_lock);
 	h->block[0] = segment_block_get_locked(sd, 0);
 	if (h->block[0]) {
@@ -48,6 +49,7 @@ static struct heap *heap_create(struct slabdev *sd, struct thread *t)
 		WRITE_ONCE(sd->rec->nr_threads, sd->rec->nr_threads + 1);
 	}
 	lock_release(&sd->heaps_lock);
+	change_end(sd);
 	if (!h->block[0]) {
 		metapool_free(&sd->heap_pool, h);
 		return &heap_none;
@@ -300,7 +302,7 @@ static int refill(struct heap *h, struct class *c, struct sheaf **main,
 			      c->sheaf_cap, flags);
 		if (n < 0)
 			return n;
-		(*main)->n = (u16)n;
+		(*main)->n = (u32)n;
 	}
 	return 1;
 }
@@ -365,7 +367,7 @@ static void flush(struct heap *h, struct class *c, struct sheaf **main,
 		sheaf_drop(c, fresh);
 	half = ((*main)->n + 1u) / 2;
 	class_put(c, (*main)->slot, half);
-	(*main)->n = (u16)((*main)->n - half);
+	(*main)->n -= half;
 	__builtin_memmove((*main)->slot, (*main)->slot + half,
 			  (*main)->n * sizeof(slot_t));
 }
@@ -473,6 +475,7 @@ static void heap_destroy(struct heap *h)
 	u32 side = visit_begin(sd), window;
 	struct sheaf *stolen;
 
+	change_begin(sd);
 	heap_empty(h);
 	lock_acquire(&sd->heaps_lock);
 	stolen = h->stolen;
@@ -488,6 +491,7 @@ static void heap_destroy(struct heap *h)
 	lock_acquire(&sd->heaps_lock);
 	segment_block_put_locked(sd, h->block[0]);
 	lock_release(&sd->heaps_lock);
+	change_end(sd);
 	h->thread->heap[sd->id] = &heap_none;
 	for (window = 1; window < NR_WINDOWS; window++)
 		if (h->bins[window])
@@ -542,7 +546,6 @@ static void forget_heap_locked(struct slabdev *sd, struct heap *h)
 	u32 window;
 
 	list_del(&h->link);
-	shared_sub(&sd->charged, h->charged);
 	for (window = 0; window < NR_WINDOWS; window++)
 		if (h->block[window])
 			segment_block_put_locked(sd, h->block[window]);
@@ -552,13 +555,18 @@ static void forget_heap_locked(struct slabdev *sd, struct heap *h)
 void heap_forget_all(struct slabdev *sd)
 {
 	struct heap *h;
+	u64 charged = 0;
 
 	list_for_each_entry_safe(h, &sd->heaps, link) {
-		if (h == thread_self->heap[sd->id])
+		if (h == thread_self->heap[sd->id]) {
 			forget_sheaves(h);
-		else
+			charged = h->charged;
+		} else {
 			forget_heap_locked(sd, h);
+		}
 	}
+	/* Others may have charged one sum and not yet the other. */
+	WRITE_ONCE(sd->charged, charged);
 }
 
 void heap_abandon(struct slabdev *sd)

@@ -76,8 +76,9 @@ static __always_inline bool sheaf_pop(struct heap *h, struct bin *b,
 		store_release(&h->busy, 0);
 		return false;
 	}
-	*slot = s->slot[n - 1];
-	s->n = (u16)(n - 1);
+	n--;
+	*slot = s->slot[n];
+	s->n = n;
 	/* Pairs with the acquire of a thief that waits. */
 	store_release(&h->busy, 0);
 	return true;
@@ -98,7 +99,7 @@ static __always_inline bool sheaf_push(struct heap *h, struct bin *b,
 		return false;
 	}
 	s->slot[n] = slot;
-	s->n = (u16)(n + 1);
+	s->n = n + 1;
 	/* Pairs with the acquire of a thief that waits. */
 	store_release(&h->busy, 0);
 	return true;

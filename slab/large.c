@@ -48,6 +48,19 @@ static void unbook(struct slabdev *sd, bool huge, u64 usable)
 	shared_sub(&sd->rec->out_bytes, bytes);
 }
 
+/* Free slices; those of empty slabs too, if they may make it enough. */
+static u32 find_free(struct slabdev *sd, u32 n, u64 align)
+{
+	u32 slice = pool_alloc(sd, n, align);
+	u64 kept = slice_offset((u32)READ_ONCE(sd->empty_slices));
+
+	if (slice != RANGE_NONE || !kept ||
+	    pool_free_bytes(sd) + kept < slice_offset(n))
+		return slice;
+	reclaim_kept(sd);
+	return pool_alloc(sd, n, align);
+}
+
 static int find_slices(struct slabdev *sd, u64 usable, u64 align, bool *huge,
 		       unsigned int flags, u32 *slice)
 {
@@ -63,7 +76,7 @@ static int find_slices(struct slabdev *sd, u64 usable, u64 align, bool *huge,
 	/* What is mapped, by an earlier object of the size or by priming. */
 	if (!pool_reuse_huge(sd, (u32)n, slice))
 		return 0;
-	*slice = pool_alloc(sd, (u32)n, max(align, SLICE_SIZE));
+	*slice = find_free(sd, (u32)n, max(align, SLICE_SIZE));
 	*huge = *slice == RANGE_NONE;
 	return *huge ? reclaim_huge(sd, (u32)n, flags, slice) : 0;
 }
@@ -86,12 +99,14 @@ void *large_alloc(struct slabdev *sd, u64 size, u64 align, unsigned int flags)
 	if (err)
 		return alloc_failed(sd, sd->class[CLASS_LARGE], err);
 	WRITE_ONCE(sd->slabs[slice].size, size);
+	/* What an earlier slab left would mislead a question after the end. */
+	WRITE_ONCE(sd->slabs[slice].back, 0);
 	slab_publish(&sd->slabs[slice], CLASS_LARGE,
 		     huge ? SLAB_HUGE : SLAB_LARGE);
 	book(sd, huge, usable);
 	heap_count_alloc(h, sd->class[CLASS_LARGE], size);
 	tag_store(&sd->tags[slice_offset(slice) >> GRANULE_SHIFT],
-		  tag_make(CODE_LARGE, 0));
+		  tag_make(CODE_LARGE));
 	return to_ptr(space_addr(sd, slice_offset(slice)));
 }
 

@@ -19,8 +19,8 @@
 #define SLICE_SIZE ((u64)1 << SLICE_SHIFT)
 
 #define NR_GENERAL 80u
-/* The class of one granule, and so of one tag. */
-#define CLASS_ONE_TAG 1u
+/* The class whose objects are one granule. */
+#define CLASS_GRANULE 1u
 #define GENERAL_MAX MIB
 /* Above this a large object has a handle of its own. */
 #define SHARED_MAX (64 * MIB)
@@ -39,7 +39,7 @@ extern u32 layout_class_size[NR_GENERAL + 1];
 void layout_init(void);
 
 /* The class of a size from 1 to GENERAL_MAX. */
-static inline unsigned int layout_class(size_t size)
+static inline size_t layout_class(size_t size)
 {
 	return layout_class_table[(size - 1) >> 8];
 }

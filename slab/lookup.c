@@ -75,7 +75,7 @@ static void lookup_gone(struct slabdev *sd, struct place *at)
 	struct class *c;
 	u16 back;
 
-	if (at->offset >= load_acquire(&sd->high))
+	if (!has_tag(sd, at->offset))
 		return;
 	back = READ_ONCE(s->back);
 	if (back <= s - sd->slabs)

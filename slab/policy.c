@@ -46,6 +46,8 @@ int slabdev_set_policy(struct slabdev *sd, const struct slabdev_policy *user)
 			os_membarrier();
 		return reclaim_trim(sd, 0);
 	}
+	if (policy.mode == SLABDEV_TRIM)
+		reclaim_kept(sd);
 	return reclaim_poll(sd);
 }
 
@@ -63,11 +65,16 @@ int slabdev_prime(struct slabdev *sd, uint64_t bytes)
 
 	if (err)
 		return err;
+	if (pool_free_bytes(sd) < bytes)
+		reclaim_kept(sd);
 	have = pool_free_bytes(sd);
 	if (have >= bytes)
 		return 0;
 	chunks = div_round_up(bytes - have, sd->vmm.chunk_size);
-	return pool_prime(sd, chunks);
+	change_begin(sd);
+	err = pool_prime(sd, chunks);
+	change_end(sd);
+	return err;
 }
 
 int slabdev_poll(struct slabdev *sd)

@@ -11,6 +11,8 @@
 
 /* Largest handle that prime asks for: few driver calls for much memory. */
 #define PRIME_HANDLE GIB
+/* Chunks of holes below the end of the pool that do not matter. */
+#define SPARSE_LEAST 32u
 
 static struct pool_chunk *chunk_of(struct pool *p, u32 chunk)
 {
@@ -27,6 +29,7 @@ int pool_init(struct slabdev *sd)
 	struct pool *p = &sd->pool;
 	u64 chunks = sd->vmm.max_chunks;
 	u64 slices = chunks * sd->chunk_slices;
+	u64 granules = slices << (SLICE_SHIFT - GRANULE_SHIFT);
 	int err;
 
 	p->max_chunks = (u32)chunks;
@@ -42,16 +45,20 @@ int pool_init(struct slabdev *sd)
 			4 * KIB);
 	if (err)
 		goto fini_chunks;
-	err = resv_init(&p->tags, (slices << (SLICE_SHIFT - GRANULE_SHIFT)) *
-				  sizeof(tag_t), 256 * KIB);
+	err = resv_init(&p->tags, granules * sizeof(tag_t), 256 * KIB);
 	if (err)
 		goto fini_vacant;
-	err = resv_init(&p->slabs, slices * sizeof(struct slab), 256 * KIB);
+	err = resv_init(&p->rounding, granules + ROUNDING_SKEW, 256 * KIB);
 	if (err)
 		goto fini_tags;
+	err = resv_init(&p->slabs, slices * sizeof(struct slab), 256 * KIB);
+	if (err)
+		goto fini_rounding;
 	lock_init(&p->lock, LOCK_POOL, "pool");
 	return 0;
 
+fini_rounding:
+	resv_fini(&p->rounding);
 fini_tags:
 	resv_fini(&p->tags);
 fini_vacant:
@@ -69,6 +76,7 @@ void pool_fini(struct slabdev *sd)
 
 	lock_fini(&p->lock);
 	resv_fini(&p->slabs);
+	resv_fini(&p->rounding);
 	resv_fini(&p->tags);
 	resv_fini(&p->vacant);
 	resv_fini(&p->chunks);
@@ -127,7 +135,8 @@ static int grow_tables_locked(struct slabdev *sd, u32 end)
 {
 	struct pool *p = &sd->pool;
 	u64 slices = (u64)end * p->chunk_slices;
-	u64 high;
+	u64 granules = slices << (SLICE_SHIFT - GRANULE_SHIFT);
+	u64 high_slots;
 	int err;
 
 	if (end <= p->end_chunk)
@@ -139,16 +148,18 @@ static int grow_tables_locked(struct slabdev *sd, u32 end)
 	if (!err)
 		err = resv_grow(&p->slabs, slices * sizeof(struct slab));
 	if (!err)
-		err = resv_grow(&p->tags,
-				(slices << (SLICE_SHIFT - GRANULE_SHIFT)) *
-				sizeof(tag_t));
+		err = resv_grow(&p->tags, granules * sizeof(tag_t));
+	if (!err)
+		err = resv_grow(&p->rounding, granules + ROUNDING_SKEW);
 	if (err)
 		return error_set(-ENOMEM, "no host memory for the tables of %u "
 				 "chunks", end);
 	p->end_chunk = end;
-	/* Pairs with the loads of high: tags below it are committed. */
-	high = min(vmm_chunk_offset(&sd->vmm, end), sd->vmm.base_bytes);
-	store_release(&sd->high, high);
+	/* Tags below it are committed. Pairs with has_tag(); the fast path
+	 * loads it relaxed: whoever has an object has learnt of it in order. */
+	high_slots = min(vmm_chunk_offset(&sd->vmm, end),
+			 sd->vmm.base_bytes) >> GRANULE_SHIFT;
+	store_release(&sd->high_slots, high_slots);
 	return 0;
 }
 
@@ -230,6 +241,17 @@ static u32 free_tail(struct slabdev *sd, u32 *end)
 }
 
 /*
+ * Where much below the end was given back, the end must not move on: the
+ * tables reach up to it, so growth has to fill the holes first.
+ */
+static bool is_sparse(const struct slabdev *sd, u32 end)
+{
+	u64 mapped = READ_ONCE(sd->vmm.cnt->created) >> sd->vmm.chunk_shift;
+
+	return end > mapped + mapped / 4 + SPARSE_LEAST;
+}
+
+/*
  * A run that begins in the last free slices needs fewer new chunks, if they
  * can be mapped just behind. Else many large objects would each leave the rest
  * of their last chunk.
@@ -240,7 +262,7 @@ static int extend(struct slabdev *sd, u32 n)
 	struct steady before;
 	int err;
 
-	if (!tail || tail >= n)
+	if (!tail || tail >= n || is_sparse(sd, end))
 		return -EBUSY;
 	nr = (u32)div_round_up(n - tail, sd->chunk_slices);
 	before = steady_begin(sd);

@@ -39,6 +39,7 @@ struct pool {
 	struct resv chunks;	/* struct pool_chunk, by chunk number */
 	struct resv vacant;	/* u64: bitmap of vacant chunks */
 	struct resv tags;	/* tag_t, by granule */
+	struct resv rounding;	/* u8, by granule */
 	struct resv slabs;	/* struct slab, by slice */
 	u32 end_chunk;		/* tables reach to this chunk number */
 	u32 max_chunks;		/* const */

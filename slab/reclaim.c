@@ -9,6 +9,7 @@
 #include "slab/reclaim.h"
 #include "slab/shrinker.h"
 #include "slab/steal.h"
+#include "slab/visit.h"
 
 /* A request for memory on its way through the steps. */
 struct request {
@@ -20,8 +21,14 @@ struct request {
 	u32 *slice;
 };
 
-/* What was done last to find memory. */
-enum step { STEP_GROW, STEP_VACANT, STEP_TAKE_BACK, STEP_SHRINK };
+/*
+ * What was done last to find memory. The first two steps come before mapping
+ * more, the others after it was refused.
+ */
+enum step {
+	STEP_LOOK, STEP_KEPT, STEP_GATHER,
+	STEP_VACANT, STEP_TAKE_BACK, STEP_SHRINK,
+};
 
 /* A shrinker that says it freed something, and did not, ends here. */
 #define SHRINK_ROUNDS 16u
@@ -49,6 +56,21 @@ static u64 request_bytes(const struct request *q)
 	return slice_offset(q->n);
 }
 
+void reclaim_kept(struct slabdev *sd)
+{
+	u32 id, side = visit_begin(sd);
+	struct class *c;
+
+	change_begin(sd);
+	for (id = 1; id < CLASS_MAX; id++) {
+		c = load_acquire(&sd->class[id]);
+		if (c && READ_ONCE(c->rec->empty))
+			class_drop_kept(c);
+	}
+	change_end(sd);
+	visit_end(sd, side);
+}
+
 /* Vacant handles of the pool become handles that can be mapped anywhere. */
 static void spare_vacant_handles(struct slabdev *sd)
 {
@@ -59,8 +81,9 @@ static void spare_vacant_handles(struct slabdev *sd)
 static bool next_step(struct request *q, enum step *step, u32 *rounds)
 {
 	switch (*step) {
-	case STEP_GROW:
+	default:
 		*step = STEP_VACANT;
+		reclaim_kept(q->sd);
 		spare_vacant_handles(q->sd);
 		return true;
 	case STEP_VACANT:
@@ -80,7 +103,6 @@ static bool next_step(struct request *q, enum step *step, u32 *rounds)
 		spare_vacant_handles(q->sd);
 		return true;
 	}
-	return false;
 }
 
 static bool is_lack_of_memory(int err)
@@ -95,18 +117,36 @@ static bool is_lack_of_memory(int err)
  */
 static bool gather(struct request *q)
 {
-	if (!q->align || (q->flags & GET_NO_RECLAIM) ||
-	    READ_ONCE(q->sd->policy) == SLABDEV_AGGRESSIVE ||
+	if (READ_ONCE(q->sd->policy) == SLABDEV_AGGRESSIVE ||
 	    pool_free_bytes(q->sd) < request_bytes(q))
 		return false;
 	take_back(q->sd, NULL);
 	return true;
 }
 
+/* What is tried before mapping more, once each. False: nothing was done. */
+static bool put_together(struct request *q, enum step *step)
+{
+	/* A huge object takes no free slices. */
+	if (!q->align)
+		return false;
+	if (*step < STEP_KEPT) {
+		*step = STEP_KEPT;
+		if (READ_ONCE(q->sd->empty_slices)) {
+			reclaim_kept(q->sd);
+			return true;
+		}
+	}
+	if (*step < STEP_GATHER) {
+		*step = STEP_GATHER;
+		return gather(q);
+	}
+	return false;
+}
+
 static int find_memory(struct request *q)
 {
-	enum step step = STEP_GROW;
-	bool gathered = false;
+	enum step step = STEP_LOOK;
 	u32 rounds = 0;
 	int err;
 
@@ -114,11 +154,8 @@ static int find_memory(struct request *q)
 		err = look(q);
 		if (err != -ENOENT)
 			return err;
-		if (!gathered) {
-			gathered = true;
-			if (gather(q))
-				continue;
-		}
+		if (put_together(q, &step))
+			continue;
 		if (q->flags & GET_NO_GROW)
 			return error_set(-ENOMEM, "no mapped memory fits, and "
 					 "the request forbids to map more");
@@ -127,16 +164,21 @@ static int find_memory(struct request *q)
 			return 0;
 		if (!err)
 			continue;
-		if (!is_lack_of_memory(err) || (q->flags & GET_NO_RECLAIM) ||
-		    !next_step(q, &step, &rounds))
+		if (!is_lack_of_memory(err) || !next_step(q, &step, &rounds))
 			return err;
 	}
 }
 
 static int serve(struct request *q)
 {
-	int err = find_memory(q);
+	char text[ERROR_TEXT_MAX];
+	int err;
 
+	error_save(text);
+	err = find_memory(q);
+	/* What failed on the way is no failure of the caller's. */
+	if (err >= 0)
+		error_restore(text);
 	if (err >= 0 && !(q->flags & GET_NO_GROW))
 		reclaim_poll(q->sd);
 	else if (is_lack_of_memory(err) &&
@@ -172,8 +214,10 @@ static int give_back(struct slabdev *sd, u64 keep)
 	u64 in_pool = pool_free_bytes(sd);
 	int err, err2;
 
+	change_begin(sd);
 	err = vmm_reclaim(&sd->vmm, keep > in_pool ? keep - in_pool : 0);
 	err2 = pool_trim(sd, keep, VMM_RELEASE);
+	change_end(sd);
 	return err ? err : err2;
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "core/cancel.h"
 #include "core/log.h"
 #include "slab/alloc.h"
 #include "slab/badfree.h"
@@ -63,6 +64,7 @@ static void print_class(const struct class_figures *cf, void *arg)
 
 int slabdev_report(struct slabdev *sd, FILE *out)
 {
+	NO_CANCELLATION;
 	int err = space_check(sd, "slabdev_report");
 	struct slabdev_stats st;
 

@@ -25,12 +25,13 @@ static size_t segment_size(u32 nr_records, size_t record_size)
 
 static int map_segment(struct slabdev *sd, struct segment *g)
 {
+	int fd = sd->publish ? publish_segment(g->size, &g->addr) : -1;
 	int err;
 
-	g->file = os_file_of(sd->publish ?
-			     publish_segment(g->size, &g->addr) : -1);
+	g->file = os_file_of(fd);
 	if (g->file.fd >= 0)
 		return 0;
+	sd->publish_err = fd;
 	err = os_reserve(g->size, &g->addr);
 	if (err)
 		return err;

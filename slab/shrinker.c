@@ -2,6 +2,7 @@
 /* shrinker.c - registration and calls of shrinkers; see shrinker.h. */
 #include <errno.h>
 
+#include "core/cancel.h"
 #include "core/log.h"
 #include "core/os.h"
 #include "slab/alloc.h"
@@ -91,6 +92,7 @@ bool thread_is_shrinking(struct slabdev *sd)
 u64 shrinkers_run(struct slabdev *sd, u64 bytes)
 {
 	struct heap *h = heap_get(sd);
+	NO_CANCELLATION;
 	u64 freed = 0;
 	u32 i;
 

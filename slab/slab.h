@@ -13,8 +13,8 @@
  *     slice number = offset / 16 KiB.
  * 1.3 A *granule* is 256 bytes, the least alignment of a general object. One
  *     slice has 64: the free objects of a slab of 256-byte objects fit one
- *     word, and its tags fill exactly one pair of cache lines, so that threads
- *     refilled from different slabs never write the same line.
+ *     word, and its tags fill exactly one cache line, so that threads refilled
+ *     from different slabs never write the same line.
  * 1.4 A *class* is a set of objects of one size: one of 80 general size
  *     classes, or a cache of the user (struct slabdev_cache is a class). A
  *     *slab* is a run of slices cut into objects of one class, at most 64,
@@ -22,10 +22,10 @@
  * 1.5 A *sheaf* is an array of free objects of one class. A thread has a main
  *     and a spare sheaf a class, in the *bins* of its *heap* for that space. A
  *     *barn* is a class's store of full and empty sheaves.
- * 1.6 A *tag* is 16 bits a granule (tags.h): whether a live object begins
- *     there, of which class, and how many bytes its user did not ask for. It
- *     is what lets a free check a pointer, find the class, and keep exact books
- *     with one load.
+ * 1.6 A *tag* is a byte a granule (tags.h): whether a live object begins
+ *     there, and of which class. It is what lets a free check a pointer and
+ *     find the class with one exchange. Beside it lies the *rounding*: how many
+ *     bytes the object's user did not ask for, so that the books are exact.
  * 1.7 Objects beyond 1 MiB are *large*: a run of slices of their own, from
  *     shared chunks up to 64 MiB, in a handle of their own above.
  *
@@ -35,8 +35,9 @@
  *         live <-alloc-- sheaf of a thread <-empty-- barn <-nothing---- slab
  *
  *     It is in exactly one of these places. A slab whose objects are all back
- *     gives its slices to the pool; a chunk whose slices are all free goes back
- *     to the vmm, or stays mapped, as the policy says.
+ *     stays with its class, or gives its slices to the pool; a chunk whose
+ *     slices are all free stays mapped, or goes back to the vmm: as the policy
+ *     says.
  *
  * 3. The fast paths (alloc.c)
  *
@@ -113,9 +114,9 @@ struct tiny_bits;
  * descriptor.
  *
  * state of a slab    objects in it (.nr_free)    list
- * partial            1 .. nr - 1                 class->partial[]
- * new                nr                          class->partial[]
- * empty              nr                          class->empty_slab
+ * partial            1 .. nr - 1                 class->list[], by log2
+ * new                nr                          class->list[], by log2
+ * empty              nr                          class->list[LIST_EMPTY]
  * full               0                           none
  *
  * Locking: class lock; while it is made or given up: the thread that does it;
@@ -133,7 +134,7 @@ struct slab {
 	u16 nr_free;		/* of those, in the slab */
 	u16 span;		/* OBJECTS, TINY: slices */
 	u8 state;		/* enum slab_state */
-	u8 bin;			/* which partial list */
+	u8 list;		/* index in class->list[] */
 	u16 back;		/* slices back to the slab's first one */
 	u32 reserved;
 };
@@ -175,11 +176,11 @@ enum order_domain {
 typedef u32 slot_t;
 
 struct sheaf {
-	u16 n;			/* objects in it */
-	u16 cap;
+	u32 n;			/* objects in it */
+	u32 cap;
+	struct sheaf *next;	/* in the barn, or in a thief's hands */
 	u16 class;
 	u16 domain;		/* enum order_domain, of every object in it */
-	struct sheaf *next;	/* in the barn, or in a thief's hands */
 	slot_t slot[];
 };
 
@@ -191,6 +192,8 @@ struct bin {
 #define GAINED_MAX 512u
 
 struct heap {
+	/* First: what a class number finds without an offset. */
+	struct bin bin[CLASS_WINDOW] __aligned_to(CACHE_LINE);
 	u32 busy;		/* owner: inside a fast path */
 	u32 refused;		/* owner: sheaves that did not fit the budget */
 	struct slabdev_seg_counters *count;	/* owner: window 0 */
@@ -207,7 +210,6 @@ struct heap {
 	 * may have the sheaf since. */
 	u32 head, tail;
 	u16 gained[GAINED_MAX];
-	struct bin bin[CLASS_WINDOW] __aligned_to(CACHE_LINE);
 };
 
 extern struct sheaf sheaf_none;	/* capacity 0, always empty */
@@ -215,7 +217,9 @@ extern struct heap heap_none;	/* every bin holds sheaf_none */
 
 /* ---- Classes ---------------------------------------------------------- */
 
-#define NR_PARTIAL 11	/* lists by log2 of free objects, up to 1,024 */
+/* Lists of slabs by log2 of free objects, up to 1,024; and of empty ones. */
+#define LIST_EMPTY 11
+#define NR_LISTS 12
 
 struct class {
 	/* Const after creation. */
@@ -242,9 +246,8 @@ struct class {
 	u32 nr_full, nr_empty;		/* barn lock */
 
 	struct lock lock __aligned_to(CACHE_LINE);
-	u32 partial[NR_PARTIAL];	/* class lock: first slice numbers */
-	u32 partial_map;		/* class lock: lists with slabs */
-	u32 empty_slab;			/* class lock: for the next refill */
+	u32 list[NR_LISTS];		/* class lock: first slice numbers */
+	u32 lists;			/* class lock: those with slabs */
 };
 
 /* struct slabdev_cache is a class; it has no members of its own. */
@@ -279,11 +282,12 @@ struct segment {
 #define BLOCK_MAX (SEGMENT_MAX * SLABDEV_SEG_THREADS_PER_SEGMENT)
 
 struct slabdev {
-	/* What the fast paths read; const but for high, and for code_size,
+	/* What the fast paths read; const but for high_slots and code_size,
 	 * which a new cache sets before anybody can have an object of it. */
 	u64 base;		/* address of offset 0 */
-	u64 high;		/* offsets below have tags; grows, relaxed */
+	u64 high_slots;		/* granules below have tags; grows */
 	tag_t *tags;
+	u8 *rounding;		/* see tags.h */
 	u32 id;			/* index in struct thread */
 	u32 fast_slots;		/* granules of the first reservation, at most */
 	/* Bytes of an object with rounding 0, by code. */
@@ -299,6 +303,7 @@ struct slabdev {
 	u32 chunk_slices;
 	bool use_sheaves;	/* membarrier is there and wanted */
 	bool publish;		/* statistics in memfds */
+	int publish_err;	/* why not; heaps lock after open */
 	bool assert_steady;
 	bool dead;		/* in a fork child that it did not survive */
 	bool closing;		/* registry lock: locks are being destroyed */
@@ -333,6 +338,11 @@ struct slabdev {
 	u32 bypass;		/* no sheaves: not use_sheaves, or aggressive */
 	u64 policy_keep;
 	u64 charged;		/* bytes that all sheaves in bins may hold */
+	u64 empty_slices;	/* in empty slabs that classes keep */
+
+	/* Atomic: see change_begin(). */
+	u64 changes;
+	u32 changing;
 
 	struct metapool sheaf_pool[NR_SHEAF_POOLS];
 	struct metapool heap_pool;
@@ -340,6 +350,28 @@ struct slabdev {
 	struct metapool class_pool;
 	struct metapool tiny_pool;
 };
+
+/*
+ * Around what changes a space and needs no heap, and around the coming and
+ * going of heaps: so that a walk knows whether it was alone. In this order: a
+ * change that a walk does not see running adds to the number that it compares.
+ */
+static inline void change_begin(struct slabdev *sd)
+{
+	__atomic_fetch_add(&sd->changing, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&sd->changes, 1, __ATOMIC_SEQ_CST);
+}
+
+static inline void change_end(struct slabdev *sd)
+{
+	__atomic_fetch_sub(&sd->changing, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Is the offset where there are tags? Pairs with the release of the pool. */
+static inline bool has_tag(const struct slabdev *sd, u64 offset)
+{
+	return offset >> GRANULE_SHIFT < load_acquire(&sd->high_slots);
+}
 
 static inline u64 slice_offset(u32 slice)
 {
@@ -364,10 +396,18 @@ static inline void *to_ptr(u64 addr)
 	return (void *)(uintptr_t)addr;
 }
 
-/* Single-writer counters that others read: no atomic add needed. */
-static inline void count_add(u64 *counter, u64 n)
+/*
+ * Single-writer counters that others read: no atomic add needed, only one that
+ * is never torn. Compilers make three instructions of a relaxed load and store,
+ * on the hot path too; x86 has one.
+ */
+static __always_inline void count_add(u64 *counter, u64 n)
 {
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+	__asm__("addq %1, %0" : "+m"(*counter) : "er"(n) : "cc");
+#else
 	WRITE_ONCE(*counter, READ_ONCE(*counter) + n);
+#endif
 }
 
 /* Counters with several writers, on slow paths only. */

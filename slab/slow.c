@@ -51,9 +51,9 @@ void *object_begin(struct heap *h, struct class *c, slot_t slot, u64 size)
 	if (class_is_tiny(c))
 		tiny_set_live(c, slot);
 	else if (c->code <= NR_GENERAL)
-		tag_general(c->sd, c->code, slot, size);
+		begin_general(c->sd, c->code, slot, size);
 	else
-		tag_store(&c->sd->tags[slot], tag_make(c->code, 0));
+		tag_store(&c->sd->tags[slot], tag_make(c->code));
 	heap_count_alloc(h, c, size);
 	return slot_ptr(c, slot);
 }
@@ -81,7 +81,7 @@ static void *refused(int err)
 	return NULL;
 }
 
-void *alloc_general(struct slabdev *sd, unsigned int class, u64 size,
+void *alloc_general(struct slabdev *sd, size_t class, u64 size,
 		    unsigned int flags)
 {
 	int err = space_check(sd, "slabdev_alloc");
@@ -144,64 +144,69 @@ static int take_place(struct slabdev *sd, const struct place *at)
 		return -EINVAL;
 	if (at->kind == PLACE_OBJECT && class_is_tiny(at->class))
 		return tiny_take(at->class, at->offset, &slot);
-	if (!tag_take(&sd->tags[at->object >> GRANULE_SHIFT]))
+	if (!tag_is_live(tag_take(&sd->tags[at->object >> GRANULE_SHIFT])))
 		return -EALREADY;
 	return 0;
 }
 
 static void free_place(struct slabdev *sd, const struct place *at)
 {
-	if (at->kind == PLACE_LARGE)
+	u64 size = at->size;
+
+	if (at->kind == PLACE_LARGE) {
 		large_free(sd, at->object);
-	else
-		put_object(at->class, at->slot, at->size);
+		return;
+	}
+	if (at->class->code <= CODE_DIRECT_LAST)
+		size = end_coded(sd, at->class->code, at->slot);
+	put_object(at->class, at->slot, size);
 }
 
-/*
- * The class of a live object without a code of its own, by the descriptor of
- * its slab: the usual case here. NULL when the address is anything else.
- */
-static struct class *uncoded_class(struct slabdev *sd, u64 offset)
+/* An object without a bin, whose life has ended. */
+static void free_uncoded(struct slabdev *sd, const void *p, u32 tag)
 {
+	u64 offset = (u64)(uintptr_t)p - sd->base;
+	struct slab *s = sd->slabs + (offset >> SLICE_SHIFT);
+	struct class *c;
+
+	if (tag_code(tag) == CODE_LARGE) {
+		large_free(sd, offset);
+		return;
+	}
+	c = sd->class[slab_class(s - READ_ONCE(s->back))];
+	put_object(c, (slot_t)(offset >> GRANULE_SHIFT), c->object_size);
+}
+
+/* Free it, if it is a live object of a tiny cache: @only, or any (NULL). */
+static bool free_tiny(struct slabdev *sd, const struct class *only, u64 offset)
+{
+	struct class *c;
 	struct slab *s;
-	u32 tag;
+	slot_t slot;
 
-	if (offset >= load_acquire(&sd->high))
-		return NULL;
-	s = sd->slabs + (offset >> SLICE_SHIFT);
-	if (slab_state(s) == SLAB_TINY)
-		return load_acquire(&sd->class[slab_class(s)]);
-	tag = tag_load(&sd->tags[offset >> GRANULE_SHIFT]);
-	if (offset % GRANULE || !tag_is_live(tag) ||
-	    tag_code(tag) != CODE_SHARED)
-		return NULL;
-	return load_acquire(&sd->class[slab_class(s - s->back)]);
-}
-
-/* A large object that begins at @offset: ended and freed, if there is one. */
-static bool free_large(struct slabdev *sd, u64 offset)
-{
-	tag_t *tag = &sd->tags[offset >> GRANULE_SHIFT];
-
-	if (offset >= load_acquire(&sd->high) || offset % GRANULE ||
-	    tag_load(tag) != tag_make(CODE_LARGE, 0) || !tag_take(tag))
+	if (!has_tag(sd, offset))
 		return false;
-	large_free(sd, offset);
+	s = sd->slabs + (offset >> SLICE_SHIFT);
+	if (slab_state(s) != SLAB_TINY)
+		return false;
+	c = load_acquire(&sd->class[slab_class(s)]);
+	if (!c || (only && c != only) || tiny_take(c, offset, &slot))
+		return false;
+	put_object(c, slot, c->object_size);
 	return true;
 }
 
-/* Free it, if it is one: of cache @only, or of any (NULL). */
-static bool free_uncoded(struct slabdev *sd, const struct class *only,
-			 const void *p)
+/* Free it, if it is a live object of cache @c, which shares its code. */
+static bool free_shared(struct class *c, u64 offset)
 {
-	u64 offset = (u64)(uintptr_t)p - sd->base;
-	struct class *c = uncoded_class(sd, offset);
+	struct slabdev *sd = c->sd;
+	struct slab *s = sd->slabs + (offset >> SLICE_SHIFT);
 	slot_t slot = (slot_t)(offset >> GRANULE_SHIFT);
 
-	if (!c || (only && c != only))
-		return false;
-	if (class_is_tiny(c) ? tiny_take(c, offset, &slot) != 0 :
-			       !tag_take(&sd->tags[slot]))
+	if (!has_tag(sd, offset) || offset % GRANULE ||
+	    tag_load(&sd->tags[slot]) != tag_make(CODE_SHARED) ||
+	    load_acquire(&sd->class[slab_class(s - READ_ONCE(s->back))]) != c ||
+	    !tag_is_live(tag_take(&sd->tags[slot])))
 		return false;
 	put_object(c, slot, c->object_size);
 	return true;
@@ -226,27 +231,34 @@ static int free_checked(struct slabdev *sd, struct class *only, void *p)
 	return err;
 }
 
-int free_unusual(struct slabdev *sd, void *p)
+int free_unusual(struct slabdev *sd, void *p, u32 tag)
 {
 	int err;
 
+	if (tag_is_live(tag)) {
+		free_uncoded(sd, p, tag);
+		return 0;
+	}
 	if (!p)
 		return 0;
 	err = space_check(sd, "slabdev_free");
-	if (err || free_uncoded(sd, NULL, p) ||
-	    free_large(sd, (u64)(uintptr_t)p - sd->base))
+	if (err || free_tiny(sd, NULL, (u64)(uintptr_t)p - sd->base))
 		return err;
 	return free_checked(sd, NULL, p);
 }
 
 int cache_free_unusual(struct class *c, void *p)
 {
+	u64 offset;
 	int err;
 
 	if (!p)
 		return 0;
 	err = cache_check(c, "slabdev_cache_free");
-	if (err || free_uncoded(c->sd, c, p))
+	if (err)
 		return err;
+	offset = (u64)(uintptr_t)p - c->sd->base;
+	if (free_tiny(c->sd, c, offset) || free_shared(c, offset))
+		return 0;
 	return free_checked(c->sd, c, p);
 }

@@ -275,6 +275,7 @@ static int build_space(struct slabdev *sd, const struct slabdev_attr *attr)
 	if (err)
 		goto close_vmm;
 	sd->tags = (tag_t *)(void *)sd->pool.tags.base;
+	sd->rounding = (u8 *)sd->pool.rounding.base + ROUNDING_SKEW;
 	sd->slabs = (struct slab *)(void *)sd->pool.slabs.base;
 	err = general_classes(sd);
 	if (err)
@@ -346,14 +347,17 @@ static int open_locked(struct slabdev **out, const char *spec,
 static void say_what_is_missing(const struct slabdev *sd,
 				const struct slabdev_attr *attr)
 {
+	char buf[64];
+
 	if (!have_membarrier)
 		pr_warn("space %s: membarrier is not available: threads work "
 			"without sheaves, each operation takes a lock",
 			sd->name);
 	if (IS_ENABLED(CONFIG_SLAB_SEGMENT) && sd->segment[0].file.fd < 0 &&
 	    !(attr->flags & SLABDEV_OPEN_PRIVATE_STATS))
-		pr_warn("space %s: sealed memfds are not available: slabinfo "
-			"cannot see this process", sd->name);
+		pr_warn("space %s: no sealed memfd for statistics (%s): "
+			"slabinfo cannot see this process", sd->name,
+			strerror_r(-sd->publish_err, buf, sizeof(buf)));
 	pr_info("space %s opened", sd->name);
 }
 

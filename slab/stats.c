@@ -134,6 +134,7 @@ u64 stats_host_bytes(struct slabdev *sd)
 	bytes += READ_ONCE(sd->tiny_pool.bytes);
 	bytes += range_bytes(&p->slices) + resv_bytes(&p->chunks);
 	bytes += resv_bytes(&p->vacant) + resv_bytes(&p->tags);
+	bytes += resv_bytes(&p->rounding);
 	bytes += resv_bytes(&p->slabs);
 	bytes += range_bytes(&v->addresses) + range_bytes(&v->idle_runs);
 	bytes += resv_bytes(&v->chunks);

@@ -134,8 +134,11 @@ static bool take_back_visiting(struct slabdev *sd, struct class *c)
 bool take_back(struct slabdev *sd, struct class *c)
 {
 	u32 side = visit_begin(sd);
-	bool complete = take_back_visiting(sd, c);
+	bool complete;
 
+	change_begin(sd);
+	complete = take_back_visiting(sd, c);
+	change_end(sd);
 	visit_end(sd, side);
 	return complete;
 }

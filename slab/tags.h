@@ -1,24 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tags.h - sixteen bits for every 256-byte granule.
+ * tags.h - eight bits for every 256-byte granule, and the rounding beside it.
  *
- *   15     14 .. 8      7 .. 0
- *   live   code         rounding, low byte
+ *   7      6 .. 0
+ *   live   code
  *
- * The tag of an object's first granule says that it is live, which class it
- * has, and how many bytes it has beyond what its user asked for. A byte counts
- * them in the class of 256 bytes; the others, which for the sake of an
- * alignment can waste almost all they have, have more than one granule, and
- * the tag of the second holds the rest. No other granule's tag is looked at.
+ * The tag of an object's first granule says that it is live and which class it
+ * has; every other tag is 0. A line of tags covers exactly one slice, so that
+ * threads refilled from different slabs never write the same line.
  *
  * Invariant: the live bit is set exactly from the moment an allocation has
- * chosen the object until its free. It is cleared by exchange, so that of two
- * frees at the same time one sees it set and the other does not.
+ * chosen the object until its free, which takes the tag by exchange: of two
+ * frees at the same time one gets it. slabdev_free() does so before it has
+ * looked: what an address without an object loses by that is a 0.
  *
- * This is twice the byte that the design note foresaw: that byte has no room
- * for the requested size, without which neither the ledgers of live bytes nor
- * a red zone behind the last requested byte can be exact. See
- * Documentation/design.rst, "Deviations".
+ * The *rounding* of a live object of a general class, the bytes that its user
+ * did not ask for, is less than 64 KiB (layout.h). It lies in a second array of
+ * a byte a granule, at the same index but for this:
+ * - An object of two or more granules has the aligned pair of bytes that its
+ *   first granule is in. Objects of a slab begin at least two granules apart,
+ *   and a slab begins at an even one, so that a pair is one object's.
+ * - An object of one granule has a byte in the other half of the line. A free
+ *   reads the pair before it knows the class; a load of two bytes, of which one
+ *   was just stored, would wait for the store.
+ * - Objects of one granule write their byte only when it is not 0 and clear it
+ *   in the free: where sizes are exact the array never takes host memory. A new
+ *   slab of theirs clears what others left.
+ *
+ * The design note has the same byte of tag and no rounding; without it neither
+ * the ledgers of live bytes nor a red zone behind the last requested byte could
+ * be exact. See Documentation/design.rst, "Deviations".
  */
 #ifndef SLAB_TAGS_H
 #define SLAB_TAGS_H
@@ -26,9 +37,16 @@
 #define GRANULE_SHIFT 8
 #define GRANULE ((u64)1 << GRANULE_SHIFT)
 
-typedef u16 tag_t;
+/*
+ * A rounding is read soon after a tag was written, by the allocation before: at
+ * the same place of a page, a processor would take the one for the other and
+ * wait.
+ */
+#define ROUNDING_SKEW 2048
 
-#define TAG_LIVE 0x8000u
+typedef u8 tag_t;
+
+#define TAG_LIVE 0x80u
 
 enum tag_code {
 	CODE_NONE = 0,
@@ -41,9 +59,9 @@ enum tag_code {
 /* Codes up to here are class numbers, and have a bin. */
 #define CODE_DIRECT_LAST CODE_CACHE_LAST
 
-static inline tag_t tag_make(unsigned int code, u32 rounding)
+static inline tag_t tag_make(size_t code)
 {
-	return (tag_t)(TAG_LIVE | code << 8 | (rounding & 0xff));
+	return (tag_t)(TAG_LIVE | code);
 }
 
 static inline bool tag_is_live(u32 tag)
@@ -51,15 +69,15 @@ static inline bool tag_is_live(u32 tag)
 	return tag & TAG_LIVE;
 }
 
-static inline unsigned int tag_code(u32 tag)
+/* Of a live object; of others, something beyond every code. */
+static inline size_t tag_code(u32 tag)
 {
-	return (tag >> 8) & 0x7f;
+	return (size_t)tag - TAG_LIVE;
 }
 
-/* Is it live, and of a class with a bin? One comparison for both. */
-static inline bool tag_has_bin(u32 tag)
+static inline bool code_has_bin(size_t code)
 {
-	return (tag >> 8) - (TAG_LIVE >> 8) - 1 < CODE_DIRECT_LAST;
+	return code - 1 < CODE_DIRECT_LAST;
 }
 
 /* Relaxed: whoever passes an object to another thread orders it. */
@@ -73,10 +91,10 @@ static inline void tag_store(tag_t *tag, tag_t value)
 	WRITE_ONCE(*tag, value);
 }
 
-/* End the object's life; false when somebody else did so before. */
-static inline bool tag_take(tag_t *tag)
+/* End the object's life: its tag; not live when somebody else did so. */
+static inline u32 tag_take(tag_t *tag)
 {
-	return tag_is_live(__atomic_exchange_n(tag, 0, __ATOMIC_RELAXED));
+	return __atomic_exchange_n(tag, 0, __ATOMIC_RELAXED);
 }
 
 #endif /* SLAB_TAGS_H */

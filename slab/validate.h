@@ -2,10 +2,11 @@
 /*
  * validate.h - the consistency walk.
  *
- * Read-only. Proves, under each class's lock, that slabs, lists, bits and
- * tags agree, and that the sum of objects is right when nobody else works in
- * the space. What other threads hold in sheaves cannot be looked at while they
- * run; the walk then proves only that it could be right.
+ * Read-only. Proves, under each class's lock, that slabs, lists, bits, tags,
+ * the barn, and the caller's own sheaves agree, and that the sums of objects
+ * and bytes are right when nobody else works in the space. What other threads
+ * hold in sheaves cannot be looked at while they run; the walk then proves only
+ * that it could be right.
  */
 #ifndef SLAB_VALIDATE_H
 #define SLAB_VALIDATE_H

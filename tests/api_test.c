@@ -57,6 +57,46 @@ static void no_space_is_einval_everywhere(struct kunit *test)
 			-EINVAL);
 	KUNIT_EXPECT_EQ(test, slabdev_register_shrinker(test->priv, NULL, NULL),
 			-EINVAL);
+	KUNIT_EXPECT_EQ(test, slabdev_unregister_shrinker(NULL, NULL, NULL),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test, slabdev_unregister_shrinker(test->priv, NULL,
+							  NULL), -EINVAL);
+	KUNIT_EXPECT_TRUE(test, strstr(slabdev_last_error(), "unregister"));
+}
+
+/* ---- The log ---------------------------------------------------------- */
+
+struct heard {
+	char text[1000];
+	int level;
+	u32 nr;
+};
+
+static void hear(int level, const char *text, void *arg)
+{
+	struct heard *h = arg;
+
+	h->level = level;
+	h->nr++;
+	snprintf(h->text, sizeof(h->text), "%s", text);
+}
+
+static void reports_go_to_the_user(struct kunit *test)
+{
+	struct slabdev *sd = test->priv;
+	struct heard h = { .nr = 0 };
+	void *p = must_alloc(test, sd, 1000);
+
+	/* Without the harness, whose ear comes before the user's. */
+	log_set_sink(NULL, NULL);
+	slabdev_set_log(hear, &h);
+	KUNIT_EXPECT_EQ(test, slabdev_free(sd, (char *)p + 256), -EINVAL);
+	slabdev_set_log(NULL, NULL);
+	KUNIT_EXPECT_EQ(test, h.nr, 1);
+	KUNIT_EXPECT_EQ(test, h.level, SLABDEV_LOG_ERROR);
+	KUNIT_EXPECT_TRUE_MSG(test, strstr(h.text, "BUG slabdev"), "%s",
+			      h.text);
+	EXPECT_FREED(test, sd, p);
 }
 
 static void policies_are_checked(struct kunit *test)
@@ -284,6 +324,7 @@ static const struct kunit_case api_cases[] = {
 	KUNIT_CASE(version_is_the_header_s),
 	KUNIT_CASE(errors_belong_to_their_thread),
 	KUNIT_CASE(no_space_is_einval_everywhere),
+	KUNIT_CASE_ISOLATED(reports_go_to_the_user),
 	KUNIT_CASE(policies_are_checked),
 	KUNIT_CASE(devices_can_be_opened),
 	KUNIT_CASE(device_get_checks_its_arguments),

@@ -118,6 +118,26 @@ static void second_free_of_large_objects(struct kunit *test)
 	}
 }
 
+/* Where slabs of several slices were before, whose descriptors lead back. */
+static void second_free_of_large_objects_after_slabs(struct kunit *test)
+{
+	struct slabdev *sd = test->priv;
+	u32 i, n = 2000;
+	void **p = kunit_kzalloc(test, n * sizeof(*p));
+
+	for (i = 0; i < n; i++)
+		p[i] = must_alloc(test, sd, 12000);
+	for (i = 0; i < n; i++)
+		EXPECT_FREED(test, sd, p[i]);
+	KUNIT_EXPECT_EQ(test, slabdev_trim(sd, GIB), 0);
+	for (i = 0; i < 20; i++)
+		p[i] = must_alloc(test, sd, 1100000);
+	for (i = 0; i < 20; i++)
+		EXPECT_FREED(test, sd, p[i]);
+	for (i = 0; i < 20; i++)
+		refused(test, sd, NULL, p[i], &gone);
+}
+
 static void second_free_of_cache_objects(struct kunit *test)
 {
 	const size_t sizes[] = { 1, 48, 192, 255, 256, 1000, 5 * MIB };
@@ -456,6 +476,7 @@ static void second_free_without_sheaves(struct kunit *test)
 static const struct kunit_case badfree_cases[] = {
 	KUNIT_CASE(second_free_of_every_class),
 	KUNIT_CASE(second_free_of_large_objects),
+	KUNIT_CASE(second_free_of_large_objects_after_slabs),
 	KUNIT_CASE(second_free_of_cache_objects),
 	KUNIT_CASE(second_free_does_not_double_the_object),
 	KUNIT_CASE(inside_live_and_free_objects),

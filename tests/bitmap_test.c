@@ -63,7 +63,7 @@ static void search_in_empty_and_full(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, bitmap_next(map, 0, 0), 0);
 }
 
-/* A set bit in the last word behind the valid ones is not found. */
+/* A set bit in the last word after the valid ones is not found. */
 static void search_stops_at_the_last_valid_bit(struct kunit *test)
 {
 	u64 map[2] = { 0 };

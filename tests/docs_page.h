@@ -3,7 +3,7 @@
  * docs_page.h - pages of the documentation, line by line and block by block
  *
  * A block is an example when it is marked: in Markdown by the word "example"
- * behind the language, in reStructuredText by ":class: example" below the
+ * after the language, in reStructuredText by ":class: example" below the
  * directive. All text lives as long as the case.
  */
 #ifndef TESTS_DOCS_PAGE_H
@@ -15,7 +15,7 @@
 char *docs_path(struct kunit *test, const char *name);
 
 char *docs_read_file(struct kunit *test, const char *path);
-/* All files of the tree that match one of @patterns, one behind the other. */
+/* All files of the tree that match one of @patterns, one after the other. */
 char *docs_read(struct kunit *test, const char *const *patterns);
 /* One file of the tree. */
 char *docs_read_one(struct kunit *test, const char *name);
@@ -33,7 +33,7 @@ struct docs_example {
 	unsigned int line;	/* of the page */
 	char *text;
 };
-/* The next one, and @l behind it; false when there is no more. */
+/* The next one, and @l after it; false when there is no more. */
 bool docs_next_example(struct kunit *test, struct docs_lines *l,
 		       struct docs_example *e);
 

@@ -14,6 +14,7 @@
 
 #include "core/param.h"
 #include "tests/docs_page.h"
+#include "tests/folder.h"
 #include "tests/kunit/kunit.h"
 #include "tests/kunit/spawn.h"
 
@@ -31,6 +32,7 @@ static const struct page pages[] = {
 	{ "Documentation/design.rst", 0 },
 	{ "Documentation/configuration.rst", 2 },
 	{ "Documentation/slabinfo.rst", 0 },
+	{ "Documentation/surroundings.rst", 0 },
 	{ "Documentation/coding-style.rst", 0 },
 };
 
@@ -60,25 +62,6 @@ static char *build_variable(struct kunit *test, const char *name)
 	return value;
 }
 
-static void remove_folder(void *folder)
-{
-	char command[PATH_MAX];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", (char *)folder);
-	if (system(command))
-		fprintf(stderr, "%s is left\n", (char *)folder);
-}
-
-static char *make_folder(struct kunit *test)
-{
-	char *folder = kunit_kzalloc(test, PATH_MAX);
-
-	strcpy(folder, "/tmp/slabdev-docs-XXXXXX");
-	KUNIT_ASSERT_NOT_NULL(test, mkdtemp(folder));
-	kunit_add_action(test, remove_folder, folder);
-	return folder;
-}
-
 static void run_shell(struct kunit *test, const char *what,
 		      const char *const argv[])
 {
@@ -99,7 +82,7 @@ static const char compile_and_run[] =
 static void run_c(struct kunit *test, const char *what,
 		  const struct docs_example *e)
 {
-	char *folder = make_folder(test), path[PATH_MAX], command[1024];
+	char *folder = new_folder(test), path[PATH_MAX], command[1024];
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/example.c", folder);
@@ -462,7 +445,7 @@ static void pages_build_without_warning(struct kunit *test)
 	need(test, "sphinx-build");
 	run_shell(test, "sphinx-build", (const char *const[]){
 		"sphinx-build", "-q", "-W", "-b", "html",
-		kunit_source_path(test, "Documentation"), make_folder(test),
+		kunit_source_path(test, "Documentation"), new_folder(test),
 		NULL });
 }
 

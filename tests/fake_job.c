@@ -15,108 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <slabdev/slabdev.h>
+#include "tests/random.h"
 
 #define ON_DISK "/memfd:" SLABDEV_SEG_NAME
 
 /* ---- Contents --------------------------------------------------------- */
-
-static void init_size_1024(struct slabdev_seg_window *w,
-			   struct slabdev_seg_counters *thread)
-{
-	w->cls[0] = (struct slabdev_seg_class){
-		.name = "size-1024", .state = SLABDEV_SEG_USED,
-		.type = SLABDEV_SEG_GENERAL, .generation = 1, .per_slab = 64,
-		.sheaf_objects = 32, .object_size = 1024, .stride = 1024,
-		.align = 256, .slab_bytes = 65536, .slabs = 10, .partial = 3,
-		.empty = 1, .barn_full = 2, .barn_empty = 1, .refills = 15,
-		.flushes = 11, .slab_allocs = 12, .slab_frees = 2,
-		.failed = 1, .stolen = 4,
-	};
-	w->retired[0] = (struct slabdev_seg_counters){
-		1000, 900, 1000000, 900000
-	};
-	thread[0] = (struct slabdev_seg_counters){
-		500, 200, 500 * 1024, 200 * 1024
-	};
-}
-
-static void init_blocks(struct slabdev_seg_window *w,
-			struct slabdev_seg_counters *thread)
-{
-	w->cls[1] = (struct slabdev_seg_class){
-		.name = "blocks", .state = SLABDEV_SEG_USED,
-		.type = SLABDEV_SEG_CACHE, .generation = 3, .per_slab = 12,
-		.sheaf_objects = 8, .flags = SLABDEV_SEG_CTOR,
-		.object_size = 5000, .stride = 5120, .align = 8,
-		.slab_bytes = 65536, .slabs = 5, .partial = 2, .refills = 5,
-		.flushes = 1, .slab_allocs = 5,
-	};
-	thread[1] = (struct slabdev_seg_counters){ 50, 10, 250000, 50000 };
-}
-
-static void init_classes(struct slabdev_seg_window *w,
-			 struct slabdev_seg_thread *threads)
-{
-	threads[0].state = SLABDEV_SEG_USED;
-	threads[0].tid = 11;
-	threads[3].state = SLABDEV_SEG_USED;
-	threads[3].tid = 12;
-	init_size_1024(w, threads[0].c);
-	init_blocks(w, threads[3].c);
-	w->cls[2] = (struct slabdev_seg_class){
-		.name = "empty", .state = SLABDEV_SEG_USED,
-		.type = SLABDEV_SEG_CACHE, .per_slab = 64,
-		.object_size = 1000, .stride = 1024, .align = 256,
-		.slab_bytes = 65536,
-	};
-	w->cls[3] = (struct slabdev_seg_class){
-		.name = "large", .state = SLABDEV_SEG_USED,
-		.type = SLABDEV_SEG_LARGE, .align = 65536, .refills = 3,
-		.flushes = 1,
-	};
-	threads[3].c[3] = (struct slabdev_seg_counters){
-		3, 1, 3000000, 1000000
-	};
-}
-
-static void init_space(struct slabdev_seg_space *space)
-{
-	*space = (struct slabdev_seg_space){
-		.name = "main", .spec = "host",
-		.vmm = {
-			.calls = { 1, 0, 5, 0, 5, 5, 0, 7, 0, 2, 0, 1 },
-			.fails = { 0, 0, 1 },
-			.reserved = UINT64_C(1) << 40, .created = 10485760,
-			.idle = 2097152, .lost = 2097152,
-			.peak_created = 12582912, .handles = 5,
-			.spare_handles = 1, .limit = UINT64_C(1) << 34,
-		},
-		.chunk_size = 2097152, .slice_size = 65536,
-		.policy_mode = SLABDEV_TRIM, .policy_keep = 4194304,
-		.state = SLABDEV_SEG_USED, .pool_free = 3211264,
-		.large_bytes = 2097152, .large_slack = 32768,
-		.out_bytes = 2700000, .peak_out = 2800000,
-		.host_bytes = 131072, .failed = 1, .trims = 2, .nr_threads = 2,
-		.nr_caches = 2, .nr_windows = 1, .nr_thread_segments = 1,
-	};
-}
-
-static const struct {
-	uint32_t nr, size;
-} records[] = {
-	[SLABDEV_SEG_SPACE] = { 1, sizeof(struct slabdev_seg_space) },
-	[SLABDEV_SEG_CLASSES] = { 1, sizeof(struct slabdev_seg_window) },
-	[SLABDEV_SEG_THREADS] = { SLABDEV_SEG_THREADS_PER_SEGMENT,
-				  sizeof(struct slabdev_seg_thread) },
-};
-
-static size_t whole_pages(size_t size)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	return (size + page - 1) / page * page;
-}
 
 struct fake_file *fake_job_add(struct kunit *test, struct fake_job *s,
 				  uint32_t kind, uint32_t index)
@@ -131,14 +34,7 @@ struct fake_file *fake_job_add(struct kunit *test, struct fake_job *s,
 	f->space = body;
 	f->window = body;
 	f->threads = body;
-	f->size = whole_pages(sizeof(*f->head) +
-			      (size_t)records[kind].nr * records[kind].size);
-	*f->head = (struct slabdev_seg_header){
-		.magic = SLABDEV_SEG_MAGIC, .version = SLABDEV_SEG_VERSION,
-		.kind = kind, .size = f->size, .open_id = 1, .index = index,
-		.nr_records = records[kind].nr,
-		.record_size = records[kind].size,
-	};
+	f->size = fake_header_init(f->head, kind, index);
 	return f;
 }
 
@@ -148,26 +44,11 @@ void fake_job_init(struct kunit *test, struct fake_job *s)
 	fake_job_add(test, s, SLABDEV_SEG_SPACE, 0);
 	fake_job_add(test, s, SLABDEV_SEG_CLASSES, 0);
 	fake_job_add(test, s, SLABDEV_SEG_THREADS, 0);
-	init_space(s->file[0].space);
-	init_classes(s->file[1].window, s->file[2].threads);
+	fake_space_init(s->file[0].space);
+	fake_classes_init(s->file[1].window, s->file[2].threads);
 }
 
 /* ---- The child -------------------------------------------------------- */
-
-/* Field 22 of /proc/self/stat; none of our names has a parenthesis. */
-static uint64_t own_start_time(void)
-{
-	unsigned long long start = 0;
-	FILE *f = fopen("/proc/self/stat", "re");
-
-	if (!f)
-		return 0;
-	if (fscanf(f, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u "
-		   "%*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &start) != 1)
-		start = 0;
-	fclose(f);
-	return start;
-}
 
 static int create_file(const struct fake_file *f)
 {
@@ -193,26 +74,34 @@ static int create_file(const struct fake_file *f)
 	return fd;
 }
 
-static bool publish_file(const struct fake_file *f, unsigned int copies)
+static bool fill_file(const struct fake_file *f, int fd)
 {
-	int fd = create_file(f);
+	size_t size = f->size < FAKE_ROOM ? f->size : FAKE_ROOM;
 
-	if (fd < 0)
-		return false;
-	while (--copies)
-		if (dup(fd) < 0)
-			return false;
 	if (f->kind == FAKE_FIFO)
 		return true;
 	if (f->kind == FAKE_HUGE)
 		return !ftruncate(fd, 1 << 21) &&
 		       !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK);
 	if (ftruncate(fd, (off_t)f->size) ||
-	    pwrite(fd, f->head, f->size, 0) != (ssize_t)f->size)
+	    pwrite(fd, f->head, size, 0) != (ssize_t)size)
 		return false;
 	return f->kind != FAKE_SEALED ||
 	       !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW |
 				       F_SEAL_SEAL);
+}
+
+/* The first descriptor of it, or -1. */
+static int publish_file(const struct fake_file *f, unsigned int copies)
+{
+	int fd = create_file(f);
+
+	if (fd < 0 || !fill_file(f, fd))
+		return -1;
+	while (--copies)
+		if (dup(fd) < 0)
+			return -1;
+	return fd;
 }
 
 static bool open_others(unsigned int nr)
@@ -232,9 +121,9 @@ static bool open_others(unsigned int nr)
 	return true;
 }
 
-static bool publish(const struct fake_job *s)
+static bool publish(const struct fake_job *s, int *fds)
 {
-	uint64_t start = own_start_time() + (uint64_t)s->start_offset;
+	uint64_t start = fake_start_time() + (uint64_t)s->start_offset;
 	unsigned int i;
 
 	if (!open_others(s->other_fds))
@@ -242,24 +131,63 @@ static bool publish(const struct fake_job *s)
 	for (i = 0; i < s->nr; i++) {
 		s->file[i].head->start_time = start;
 		s->file[i].head->pid = (uint32_t)(getpid() + s->pid_offset);
-		if (!publish_file(&s->file[i], s->copies))
+		fds[i] = publish_file(&s->file[i], s->copies);
+		if (fds[i] < 0)
 			return false;
 	}
 	return true;
 }
 
+/* Mostly where the records are; the sizes are of a reader's reads. */
+static void rewrite(const struct fake_file *f, int fd, u64 *random)
+{
+	static const u64 odd[] = { 0, 1, 1u << 31, UINT64_MAX };
+	u32 room = random_below(random, 4) ? 900 : (u32)f->size;
+	u64 word = odd[random_below(random, 4)];
+	off_t at = random_below(random, room);
+
+	(void)!pwrite(fd, &word, 1 + random_below(random, 8), at);
+	if (f->kind == FAKE_UNSEALED && !random_below(random, 8)) {
+		(void)!ftruncate(fd, random_below(random, room));
+		(void)!ftruncate(fd, (off_t)(f->size <<
+					     random_below(random, 9)));
+	}
+}
+
+/* Damage for a while, then again what can be read. */
+static void __attribute__((noreturn)) rewrite_all(const struct fake_job *s,
+						  const int *fds)
+{
+	u64 random = 1;
+	u32 i, n;
+
+	for (;;) {
+		for (n = random_below(&random, 200); n; n--) {
+			i = random_below(&random, s->nr);
+			rewrite(&s->file[i], fds[i], &random);
+		}
+		for (i = 0; i < s->nr; i++)
+			fill_file(&s->file[i], fds[i]);
+		if (random_below(&random, 2))
+			usleep(random_below(&random, 2000));
+	}
+}
+
 static void __attribute__((noreturn)) child(const struct fake_job *s,
 					    int ready)
 {
+	int fds[FAKE_FILES_MAX];
 	char word;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "fake job");
-	word = publish(s) ? 'y' : 'n';
-	if (write(ready, &word, 1) == 1)
-		for (;;)
-			pause();
-	_exit(0);
+	word = publish(s, fds) ? 'y' : 'n';
+	if (write(ready, &word, 1) != 1)
+		_exit(0);
+	if (s->rewrites && word == 'y')
+		rewrite_all(s, fds);
+	for (;;)
+		pause();
 }
 
 static void stop(void *arg)

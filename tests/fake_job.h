@@ -11,12 +11,9 @@
 
 #include <sys/types.h>
 
-#include <slabdev/segment.h>
-
+#include "tests/fake_files.h"
 #include "tests/kunit/kunit.h"
 
-/* Room in a file; whole pages of any size that Linux has. */
-#define FAKE_ROOM (128 * 1024)
 #define FAKE_FILES_MAX 8
 
 /* How a file is made. */
@@ -54,6 +51,8 @@ struct fake_file {
  * @pid_offset: the same for the pid
  * @copies: descriptors of each file
  * @other_fds: descriptors of other files
+ * @rewrites: for as long as it lives, the process writes anything over them,
+ *            repairs them, and resizes those that are not sealed
  */
 struct fake_job {
 	struct fake_file file[FAKE_FILES_MAX];
@@ -62,21 +61,10 @@ struct fake_job {
 	int pid_offset;
 	unsigned int copies;
 	unsigned int other_fds;
+	bool rewrites;
 };
 
-/*
- * A space of four classes and two threads, at rest. Its figures are:
- *
- *	            memory  objects     live  rounding   cached  slack
- *	size-1024   655360      400   407200      2400   245760      0
- *	blocks      327680       40   200000      4800   102400  20480
- *	empty            0        0        0         0        0      0
- *	large      2097152        2  2000000     64384        0  32768
- *	all        3080192      442  2607200     71584   348160  53248
- *
- * with 3211264 bytes of free slices, 2097152 idle and 2097152 lost, of
- * 10485760 mapped.
- */
+/* The files of fake_files.h, each of its kind once. */
 void fake_job_init(struct kunit *test, struct fake_job *s);
 
 /* One more file, empty but for its header. */

@@ -71,7 +71,7 @@ static void wrapper_fails_what_it_is_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->f.created_bytes, 4 * MIB);
 	KUNIT_EXPECT_FALSE(test, vmm_fault_balanced(&t->f));
 
-	vmm_fault_arm_any(&t->f, 2, -EPERM);
+	vmm_fault_arm_any(&t->f, 2, 1, 1, -EPERM);
 	KUNIT_EXPECT_EQ(test, ops->release(&t->f, handles[0], 2 * MIB), 0);
 	KUNIT_EXPECT_EQ(test, ops->release(&t->f, handles[1], 2 * MIB), -EPERM);
 	KUNIT_EXPECT_EQ(test, ops->release(&t->f, handles[1], 2 * MIB), 0);
@@ -82,9 +82,9 @@ static void wrapper_fails_what_it_is_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ops->meminfo(&t->f, &handles[0], &handles[1]),
 			-EIO);
 	vmm_fault_arm(&t->f, VMM_OP_MEMINFO, 0, 1, -EIO);
-	vmm_fault_arm_any(&t->f, 1, -EIO);
+	vmm_fault_arm_any(&t->f, 1, 1, 1, -EIO);
 	KUNIT_EXPECT_EQ(test, ops->meminfo(&t->f, &handles[0], &handles[1]), 0);
-	vmm_fault_arm_any(&t->f, 0, 0);
+	vmm_fault_arm_any(&t->f, 0, 0, 1, 0);
 }
 
 /* ---- The sweeps ------------------------------------------------------- */

@@ -17,6 +17,7 @@
 #include "slab/slab.h"
 #include "tests/crew.h"
 #include "tests/open_space.h"
+#include "tests/reserved.h"
 #include "tests/sanitizers.h"
 
 /* Run @fn(@arg) in a child, which must end well within ten seconds. */
@@ -168,6 +169,13 @@ static int no_reserve(size_t size, void **addr)
 	return -ENOMEM;
 }
 
+static int no_commit(void *addr, size_t size)
+{
+	(void)addr;
+	(void)size;
+	return -ENOMEM;
+}
+
 /* Stands in for the wrapper; what is not refused is done by hand. */
 static int no_reserve_in_child(size_t size, void **addr)
 {
@@ -178,12 +186,14 @@ static int no_reserve_in_child(size_t size, void **addr)
 	return *addr == MAP_FAILED ? -ENOMEM : 0;
 }
 
+/* The first in the child, the others in the parent. */
 static const struct refused {
 	const char *what;
-	bool move;		/* is refused, in the child; else memory */
+	enum { MOVE, RESERVE, COMMIT } call;
 } refusals[] = {
-	{ "the copy cannot be moved", true },
-	{ "there is no memory for the copy", false },
+	{ "the copy cannot be moved", MOVE },
+	{ "there are no addresses for the copy", RESERVE },
+	{ "there is no memory for the copy", COMMIT },
 };
 
 static void describe_refused(const struct refused *r, char *desc)
@@ -191,6 +201,28 @@ static void describe_refused(const struct refused *r, char *desc)
 	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", r->what);
 }
 KUNIT_ARRAY_PARAM(refused, refusals, describe_refused);
+
+static void refuse(struct kunit *test, const struct refused *r)
+{
+	switch (r->call) {
+	case MOVE:
+		kunit_activate_static_stub(test, os_move, no_move);
+		break;
+	case RESERVE:
+		kunit_activate_static_stub(test, os_reserve, no_reserve);
+		break;
+	case COMMIT:
+		kunit_activate_static_stub(test, os_commit, no_commit);
+		break;
+	}
+}
+
+static void refuse_nothing(struct kunit *test)
+{
+	kunit_deactivate_static_stub(test, os_move);
+	kunit_deactivate_static_stub(test, os_reserve);
+	kunit_deactivate_static_stub(test, os_commit);
+}
 
 #define EXPECT_DEAD(d, call) \
 	KUNIT_EXPECT_EQ_MSG((d)->test, call, -EOWNERDEAD, "%s", \
@@ -296,8 +328,7 @@ static void everything_says_it(void *arg)
 	KUNIT_EXPECT_EQ(d->test, slabdev_close(d->sd, 0), 0);
 	KUNIT_EXPECT_EQ(d->test, slabdev_close(d->sd, 0), -EINVAL);
 	/* "Open a new one in this process." */
-	kunit_deactivate_static_stub(d->test, os_move);
-	kunit_deactivate_static_stub(d->test, os_reserve);
+	refuse_nothing(d->test);
 	other = open_space(d->test, 8 * MIB);
 	EXPECT_FREED(d->test, other, must_alloc(d->test, other, 1000));
 	close_space(d->test, other);
@@ -315,14 +346,6 @@ static void dead_open(struct kunit *test, struct dead *d)
 	d->huge = must_alloc(test, d->sd, 70 * MIB);
 	d->object = slabdev_cache_alloc(d->cache);
 	d->bit = slabdev_cache_alloc(d->tiny);
-}
-
-static void refuse(struct kunit *test, const struct refused *r)
-{
-	if (r->move)
-		kunit_activate_static_stub(test, os_move, no_move);
-	else
-		kunit_activate_static_stub(test, os_reserve, no_reserve);
 }
 
 static void free_all(struct dead *d)
@@ -346,8 +369,7 @@ static void dead_space_says_so(struct kunit *test)
 	before = figures(test, d.sd);
 	refuse(test, test->param_value);
 	in_child(test, everything_says_it, &d);
-	kunit_deactivate_static_stub(test, os_move);
-	kunit_deactivate_static_stub(test, os_reserve);
+	refuse_nothing(test);
 	after = figures(test, d.sd);
 	KUNIT_EXPECT_MEMEQ(test, &after, &before, sizeof(after));
 	/* And the parent goes on. */
@@ -380,6 +402,28 @@ static void space_survives_without_memory(struct kunit *test)
 	free_all(&d);
 }
 
+static void expect_copies(void *arg)
+{
+	struct dead *d = arg;
+
+	expect_sound(d->test, d->sd);
+}
+
+/* In the parent no copy is left, however often it forks. */
+static void copies_go_after_the_fork(struct kunit *test)
+{
+	struct dead d;
+
+	dead_open(test, &d);
+	reserved_watch(test);
+	for (u32 i = 0; i < 5; i++) {
+		in_child(test, expect_copies, &d);
+		KUNIT_EXPECT_EQ(test, reserved.held, 0);
+	}
+	reserved_ignore(test);
+	free_all(&d);
+}
+
 /* All locks of a space are held around a fork. */
 static int fork_test_init(struct kunit *test)
 {
@@ -395,6 +439,7 @@ static const struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(dead_space_says_so, refused_gen_params,
 			 .isolated = true),
 	KUNIT_CASE_ISOLATED(space_survives_without_memory),
+	KUNIT_CASE_ISOLATED(copies_go_after_the_fork),
 	{ 0 }
 };
 

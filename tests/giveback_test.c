@@ -25,7 +25,7 @@ static u64 retained_after(struct kunit *test, struct slabdev *sd, u64 keep)
 	return expect_sound(test, sd).retained;
 }
 
-/* One of 1 GiB, and one of the rest behind it. */
+/* One of 1 GiB, and one of the rest after it. */
 static void long_handle_stays(struct kunit *test)
 {
 	struct slabdev *sd = case_space(test, 4 * GIB);

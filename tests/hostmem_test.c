@@ -3,17 +3,19 @@
  * hostmem_test.c - the host refuses memory for the library's own tables.
  *
  * Each call for it fails in turn: below an open, of which then nothing may be
- * left, neither a mapping nor a descriptor; and below a growth, after which
- * some tables reach further than others and every address of the reservation
- * may still be asked about.
+ * left, neither a mapping nor a descriptor; below a growth, after which some
+ * tables reach further than others and every address of the reservation may
+ * still be asked about; and from some moment on for good, while caches, objects
+ * and threads become more.
  */
-#include <dirent.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/mman.h>
 
 #include "core/log.h"
 #include "core/os.h"
 #include "slab/slab.h"
+#include "tests/descriptors.h"
 #include "tests/open_space.h"
 #include "tests/sanitizers.h"
 
@@ -62,18 +64,6 @@ static int no_segment(const char *name, size_t size, void **addr)
 
 /* ---- Failed opens ----------------------------------------------------- */
 
-static u32 open_descriptors(struct kunit *test)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	u32 n = 0;
-
-	KUNIT_ASSERT_NOT_NULL(test, dir);
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
-
 static u64 mapped_bytes(struct kunit *test, u32 *lines)
 {
 	unsigned long from, to;
@@ -98,7 +88,7 @@ static struct footprint footprint(struct kunit *test)
 {
 	struct footprint f;
 
-	f.descriptors = open_descriptors(test);
+	f.descriptors = count_descriptors(test);
 	f.bytes = mapped_bytes(test, &f.lines);
 	return f;
 }
@@ -285,10 +275,131 @@ static void half_grown_tables_can_be_asked(struct kunit *test)
 	}
 }
 
+/* ---- No more memory from now on --------------------------------------- */
+
+/* Beyond the 39 that share a window with the general classes. */
+#define CACHES_MAX 400u
+#define OBJECTS_MAX 40000u
+
+struct scarce {
+	struct kunit *test;
+	struct slabdev *sd;
+	struct slabdev_cache *cache[CACHES_MAX];
+	u32 nr;
+	void *object[OBJECTS_MAX];
+};
+
+/* One more cache: tiny objects, or such as have a slab of 64. */
+static int add_cache(struct scarce *s)
+{
+	char name[32];
+	int err;
+
+	snprintf(name, sizeof(name), "cache%u", s->nr);
+	err = slabdev_cache_create(&s->cache[s->nr], s->sd, name,
+				   s->nr % 2 ? 1000 : 16, NULL);
+	if (!err)
+		s->nr++;
+	return err;
+}
+
+/* Objects of one cache until there are no more, or @n; then all go back. */
+static void fill_and_empty(struct scarce *s, struct slabdev_cache *cache,
+			   u32 n)
+{
+	u32 i = 0;
+
+	while (i < n && (s->object[i] = slabdev_cache_alloc(cache)))
+		i++;
+	if (i < n)
+		KUNIT_EXPECT_EQ(s->test, errno, ENOMEM);
+	while (i--)
+		KUNIT_EXPECT_EQ(s->test, slabdev_cache_free(cache,
+							    s->object[i]), 0);
+}
+
+/* A thread that has nothing in the space yet. */
+static void *newcomer(void *arg)
+{
+	struct scarce *s = arg;
+	u32 i;
+
+	for (i = 0; i < s->nr; i++)
+		fill_and_empty(s, s->cache[i], 100);
+	return NULL;
+}
+
+static void run_newcomer(struct scarce *s)
+{
+	pthread_t thread;
+
+	KUNIT_ASSERT_EQ(s->test, pthread_create(&thread, NULL, newcomer, s), 0);
+	pthread_join(thread, NULL);
+}
+
+static void without_more_memory(struct scarce *s, u64 first)
+{
+	u32 i;
+	int err;
+
+	fail_calls(first, UINT64_MAX);
+	for (i = 0; i < s->nr; i++)
+		fill_and_empty(s, s->cache[i], i % 2 ? 300 : 5000);
+	run_newcomer(s);
+	do
+		err = add_cache(s);
+	while (!err && s->nr < CACHES_MAX);
+	KUNIT_EXPECT_EQ(s->test, err, -ENOMEM);
+	KUNIT_EXPECT_STRNEQ(s->test, slabdev_last_error(), "");
+	run_newcomer(s);
+	fail_calls(0, 0);
+}
+
+/* What was refused is given when there is memory again. */
+static void with_memory_again(struct scarce *s)
+{
+	u32 i;
+
+	expect_sound(s->test, s->sd);
+	KUNIT_EXPECT_EQ(s->test, add_cache(s), 0);
+	run_newcomer(s);
+	for (i = 0; i < s->nr; i++)
+		EXPECT_FREED(s->test, s->sd, slabdev_cache_alloc(s->cache[i]));
+	expect_sound(s->test, s->sd);
+	close_space(s->test, s->sd);
+}
+
+static const u32 cache_counts[] = { 0, 1, 2, 38, 39, 40, 41, 200 };
+KUNIT_ARRAY_PARAM(cache_count, cache_counts, NULL);
+
+static void work_goes_on_with_what_is_there(struct kunit *test)
+{
+	const u32 *nr = test->param_value;
+	struct prober p = { .test = test };
+	struct slabdev_attr attr = SLABDEV_ATTR_INIT;
+	struct scarce *s = kunit_kzalloc(test, sizeof(*s));
+
+	kunit_activate_static_stub(test, os_reserve, reserve_or_not);
+	kunit_activate_static_stub(test, os_commit, commit_or_not);
+	kunit_activate_static_stub(test, os_shared_segment, no_segment);
+	log_set_sink(count_report, &p);
+	for (u64 first = 1; first <= 4; first++) {
+		attr.limit = 64 * MIB;
+		*s = (struct scarce){ .test = test };
+		s->sd = open_space_attr(test, &attr);
+		while (s->nr < *nr)
+			KUNIT_ASSERT_EQ(test, add_cache(s), 0);
+		without_more_memory(s, first);
+		with_memory_again(s);
+	}
+}
+
 static const struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(failed_open_leaves_nothing, memfd_gen_params,
 			 .isolated = true),
 	KUNIT_CASE_ISOLATED(half_grown_tables_can_be_asked),
+	KUNIT_CASE_PARAM(work_goes_on_with_what_is_there,
+			 cache_count_gen_params, .isolated = true),
 	{ 0 }
 };
 

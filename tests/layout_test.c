@@ -22,7 +22,7 @@ static int layout_suite_init(const struct kunit_suite *suite)
 static void classes_rise_to_the_largest(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, layout_class_size[1], GRANULE);
-	KUNIT_EXPECT_EQ(test, layout_class_size[CLASS_ONE_TAG], GRANULE);
+	KUNIT_EXPECT_EQ(test, layout_class_size[CLASS_GRANULE], GRANULE);
 	KUNIT_EXPECT_EQ(test, layout_class_size[NR_GENERAL], GENERAL_MAX);
 	for (u32 i = 2; i <= NR_GENERAL; i++) {
 		KUNIT_EXPECT_GT(test, layout_class_size[i],

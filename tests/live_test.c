@@ -73,7 +73,7 @@ static pid_t start_job(struct kunit *test, job_fn job,
 	return pid;
 }
 
-/* The number behind @key, in the first space that has one. */
+/* The number after @key, in the first space that has one. */
 static long long number_of(struct kunit *test, const char *json,
 			   const char *key)
 {

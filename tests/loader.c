@@ -2,7 +2,8 @@
 /*
  * loader.c - loads the shared library, uses it, and ends, in many orders.
  *
- * loader LIBRARY ORDER. The program itself knows nothing of the library but
+ * loader LIBRARY ORDER, or loader LIBRARY all for each order that there is, in
+ * a process of its own. The program itself knows nothing of the library but
  * its header, as a plug-in host or an interpreter does: it finds each function
  * by dlsym(). It prints "done" when it has come to its end, and the test looks
  * at that and at the exit status.
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <slabdev/slabdev.h>
@@ -192,13 +194,80 @@ static void *load_and_end(void *path)
 	return NULL;
 }
 
+/* ---- Every order ------------------------------------------------------ */
+
+static void follow(const char *order)
+{
+	for (; *order; order++)
+		steps_of[(unsigned char)*order]();
+}
+
+/* Each step once, after some steps and not after others. */
+static const struct rule {
+	char step;
+	const char *after, *not_after;
+} rules[] = {
+	{ 'o', "", "" }, { 'u', "o", "c" }, { 't', "o", "c" },
+	{ 'e', "t", "" }, { 'c', "o", "" }, { 'd', "", "" },
+};
+#define NR_RULES (sizeof(rules) / sizeof(rules[0]))
+
+static int may_follow(const char *order, const struct rule *r)
+{
+	return !strchr(order, r->step) &&
+	       (!*r->after || strchr(order, *r->after)) &&
+	       (!*r->not_after || !strchr(order, *r->not_after));
+}
+
+/* In a process of its own, which ends by exit() after the last step. */
+static void try_order(const char *path, const char *order)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	REQUIRE(pid >= 0);
+	if (!pid) {
+		alarm(60);
+		load(path);
+		follow(order);
+		exit(0);
+	}
+	REQUIRE(waitpid(pid, &status, 0) == pid);
+	if (status)
+		printf("order \"%s\": status %#x\n", order, status);
+	REQUIRE(!status);
+}
+
+/* @order, and all that begin with it; how many they are. */
+static int try_all_orders(const char *path, char order[NR_RULES + 1])
+{
+	size_t len = strlen(order), i;
+	int n = 1;
+
+	try_order(path, order);
+	for (i = 0; i < NR_RULES; i++) {
+		if (!may_follow(order, &rules[i]))
+			continue;
+		order[len] = rules[i].step;
+		order[len + 1] = '\0';
+		n += try_all_orders(path, order);
+		order[len] = '\0';
+	}
+	return n;
+}
+
 int main(int argc, char **argv)
 {
+	char none[NR_RULES + 1] = "";
 	const char *order = argc > 2 ? argv[2] : "";
 	pthread_t t;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	REQUIRE(argc == 3);
+	if (!strcmp(order, "all")) {
+		printf("%d orders\ndone\n", try_all_orders(argv[1], none));
+		return 0;
+	}
 	if (!strcmp(order, "from-thread")) {
 		REQUIRE(!pthread_create(&t, NULL, load_and_end, argv[1]));
 		REQUIRE(!pthread_join(t, NULL));
@@ -215,8 +284,7 @@ int main(int argc, char **argv)
 	} else if (!strcmp(order, "destructor")) {
 		destructor_uses_it();
 	} else {
-		for (; *order; order++)
-			steps_of[(unsigned char)*order]();
+		follow(order);
 	}
 	printf("done\n");
 	return 0;

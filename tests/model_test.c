@@ -7,16 +7,19 @@
  *   free something wrong, trim, shrink.
  * - After each step its result is what the model says; every so often the
  *   whole is validated: no two objects overlap, contents are kept, figures
- *   and ledgers are the model's sums.
+ *   and ledgers are the model's sums. In a small space the library's own walk
+ *   follows each step.
  * - KUNIT_SEED repeats a run.
  */
 #include "tests/open_space.h"
 #include "tests/random.h"
+#include "tests/sanitizers.h"
 
 #define SLOTS 4096u
 #define CACHES 6u
 #define LIVE_MAX (256 * MIB)
 #define EDGE ((size_t)64)	/* bytes written at either end */
+#define VALIDATED_STEPS (IS_SANITIZED ? 1000u : 10000u)
 
 struct object {
 	unsigned char *p;
@@ -33,6 +36,11 @@ struct model {
 	struct object *sorted[SLOTS];
 	u64 random;
 	u64 live, objects, allocs, failed;
+	/* How large it gets, and how often a step is a trim or a shrink. */
+	u32 slots;
+	u32 most;
+	u64 live_max;
+	u32 rarely;
 };
 
 static const size_t cache_size[CACHES] = { 1, 24, 100, 256, 3000, 70000 };
@@ -107,10 +115,10 @@ static void *model_alloc(struct model *m, struct object *o)
 
 static void step_alloc(struct model *m, struct object *o)
 {
-	u64 most = pick(m, 50) ? 200 * KIB : 5 * MIB;
+	u32 most = pick(m, 50) ? m->most : 25 * m->most;
 
 	o->size = random_size(&m->random, most);
-	if (m->live + o->size > LIVE_MAX)
+	if (m->live + o->size > m->live_max)
 		return;
 	o->cache = CACHES;
 	o->p = model_alloc(m, o);
@@ -141,10 +149,10 @@ static void step_free(struct model *m, struct object *o)
 
 static void step_resize(struct model *m, struct object *o)
 {
-	size_t size = random_size(&m->random, 300 * KIB);
+	size_t size = random_size(&m->random, m->most);
 	void *p;
 
-	if (o->cache < CACHES || m->live + size > LIVE_MAX)
+	if (o->cache < CACHES || m->live + size > m->live_max)
 		return;
 	check_content(m, o);
 	p = slabdev_realloc(m->sd, o->p, size);
@@ -170,7 +178,7 @@ static void step_mistake(struct model *m, const struct object *o)
 
 static void step(struct model *m)
 {
-	struct object *o = &m->slot[pick(m, SLOTS)];
+	struct object *o = &m->slot[pick(m, m->slots)];
 	u32 what = pick(m, 1000);
 
 	if (!o->p)
@@ -181,10 +189,10 @@ static void step(struct model *m)
 		step_mistake(m, o);
 	else
 		step_free(m, o);
-	if (!pick(m, 5000))
+	if (!pick(m, m->rarely))
 		KUNIT_ASSERT_EQ(m->test, slabdev_trim(m->sd, pick(m, 64) * MIB),
 				0);
-	if (!pick(m, 5000))
+	if (!pick(m, m->rarely))
 		KUNIT_ASSERT_EQ(m->test,
 				slabdev_cache_shrink(m->cache[pick(m, CACHES)]),
 				0);
@@ -264,6 +272,10 @@ static struct model *model_start(struct kunit *test, struct slabdev *sd)
 	m->test = test;
 	m->sd = sd;
 	m->random = random_seed(test);
+	m->slots = SLOTS;
+	m->most = 200 * KIB;
+	m->live_max = LIVE_MAX;
+	m->rarely = 5000;
 	for (u32 i = 0; i < CACHES; i++) {
 		snprintf(name, sizeof(name), "model-%zu", cache_size[i]);
 		KUNIT_ASSERT_EQ(test, slabdev_cache_create(&m->cache[i], m->sd,
@@ -331,6 +343,51 @@ static void random_steps_at_the_limit(struct kunit *test)
 	close_space(test, sd);
 }
 
+/*
+ * Goal: no step leaves the metadata inconsistent, not even until the next one.
+ * Method: a space so small that the walk is cheap, and that is often full.
+ */
+static void every_step_is_validated(struct kunit *test)
+{
+	struct slabdev_policy policy = SLABDEV_POLICY_INIT;
+	struct slabdev *sd = open_space(test, 32 * MIB);
+	struct model *m = model_start(test, sd);
+
+	policy.mode = *(const u32 *)test->param_value;
+	KUNIT_ASSERT_EQ(test, slabdev_set_policy(sd, &policy), 0);
+	m->slots = 256;
+	m->most = 64 * KIB;
+	m->live_max = 4 * MIB;
+	m->rarely = 100;
+	for (u32 i = 0; i < VALIDATED_STEPS; i++) {
+		step(m);
+		KUNIT_ASSERT_EQ_MSG(test, slabdev_validate(sd), 0,
+				    "step %u: %s", i, slabdev_last_error());
+	}
+	model_end(m);
+	close_space(test, sd);
+}
+
+static void every_step_at_the_limit_is_validated(struct kunit *test)
+{
+	struct slabdev *sd = open_space(test, 8 * MIB);
+	struct model *m = model_start(test, sd);
+
+	for (u32 i = 0; i < VALIDATED_STEPS; i++) {
+		step_at_limit(m);
+		KUNIT_ASSERT_EQ_MSG(test, slabdev_validate(sd), 0,
+				    "step %u: %s", i, slabdev_last_error());
+	}
+	KUNIT_EXPECT_GT(test, m->failed, 0);
+	model_end(m);
+	close_space(test, sd);
+}
+
+static const u32 modes[] = {
+	SLABDEV_RETAIN, SLABDEV_TRIM, SLABDEV_AGGRESSIVE
+};
+KUNIT_ARRAY_PARAM(mode, modes, NULL);
+
 static void random_steps_for_long(struct kunit *test)
 {
 	model_run(test, 10000000, SLABDEV_RETAIN);
@@ -341,6 +398,9 @@ static const struct kunit_case model_cases[] = {
 	KUNIT_CASE(random_steps_trimmed),
 	KUNIT_CASE(random_steps_aggressive),
 	KUNIT_CASE(random_steps_at_the_limit),
+	KUNIT_CASE_PARAM(every_step_is_validated, mode_gen_params,
+			 .slow = true),
+	KUNIT_CASE_SLOW(every_step_at_the_limit_is_validated),
 	KUNIT_CASE_LONG(random_steps_for_long, .timeout_s = 600),
 	{}
 };

@@ -132,7 +132,7 @@ static void quiet_requests_are_quiet(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st.live, 8 * MIB);
 }
 
-/* The number behind the name at the begin of a line. */
+/* The number after the name at the begin of a line. */
 static s64 figure(struct kunit *test, const char *name)
 {
 	const char *at = strstr(kunit_report_text(test), name);

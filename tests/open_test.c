@@ -5,13 +5,13 @@
  * The environment is read once in a process, at the first open, so each case
  * that sets a parameter has a process of its own.
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "slab/slab.h"
+#include "tests/descriptors.h"
 #include "tests/open_space.h"
 
 static int try_open(struct kunit *test, const char *spec,
@@ -204,18 +204,6 @@ static void as_many_as_256(struct kunit *test)
 	}
 }
 
-static u32 nr_descriptors(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	u32 n = 0;
-
-	while (dir && readdir(dir))
-		n++;
-	if (dir)
-		closedir(dir);
-	return n;
-}
-
 static u32 nr_mappings(void)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
@@ -256,32 +244,32 @@ static void a_thousand_times_without_growth(struct kunit *test)
 
 	for (u32 i = 0; i < 1000; i++) {
 		if (i == 20) {
-			descriptors = nr_descriptors();
+			descriptors = count_descriptors(test);
 			mappings = nr_mappings();
 		}
 		open_use_close(test, flags[i % 2]);
 	}
-	KUNIT_EXPECT_EQ(test, nr_descriptors(), descriptors);
+	KUNIT_EXPECT_EQ(test, count_descriptors(test), descriptors);
 	KUNIT_EXPECT_LE(test, nr_mappings(), mappings + 4);
 }
 
 static void statistics_can_be_private(struct kunit *test)
 {
 	struct slabdev_attr attr = SLABDEV_ATTR_INIT;
-	u32 before = nr_descriptors();
+	u32 before = count_descriptors(test);
 	struct slabdev *sd;
 
 	attr.flags = SLABDEV_OPEN_PRIVATE_STATS;
 	sd = must_open(test, &attr);
 	EXPECT_FREED(test, sd, must_alloc(test, sd, 100));
-	KUNIT_EXPECT_EQ(test, nr_descriptors(), before);
+	KUNIT_EXPECT_EQ(test, count_descriptors(test), before);
 	close_space(test, sd);
 	if (!IS_ENABLED(CONFIG_SLAB_SEGMENT))
 		return;
 	sd = must_open(test, NULL);
-	KUNIT_EXPECT_GT(test, nr_descriptors(), before);
+	KUNIT_EXPECT_GT(test, count_descriptors(test), before);
 	close_space(test, sd);
-	KUNIT_EXPECT_EQ(test, nr_descriptors(), before);
+	KUNIT_EXPECT_EQ(test, count_descriptors(test), before);
 }
 
 /* ---- Close ------------------------------------------------------------ */
@@ -312,7 +300,7 @@ static void close_refuses_while_objects_live(struct kunit *test)
 
 static void force_closes_what_is_live(struct kunit *test)
 {
-	u32 descriptors = nr_descriptors(), mappings = nr_mappings();
+	u32 descriptors = count_descriptors(test), mappings = nr_mappings();
 
 	for (u32 i = 0; i < 20; i++) {
 		struct slabdev *sd = open_space(test, GIB);
@@ -327,7 +315,7 @@ static void force_closes_what_is_live(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, slabdev_close(sd, SLABDEV_CLOSE_FORCE),
 				0);
 	}
-	KUNIT_EXPECT_EQ(test, nr_descriptors(), descriptors);
+	KUNIT_EXPECT_EQ(test, count_descriptors(test), descriptors);
 	KUNIT_EXPECT_LE(test, nr_mappings(), mappings + 4);
 }
 
@@ -406,12 +394,12 @@ static void env_without_membarrier(struct kunit *test)
 
 static void env_hides_statistics(struct kunit *test)
 {
-	u32 before = nr_descriptors();
+	u32 before = count_descriptors(test);
 	struct slabdev *sd;
 
 	setenv("SLABDEV_STATS", "0", 1);
 	sd = must_open(test, NULL);
-	KUNIT_EXPECT_EQ(test, nr_descriptors(), before);
+	KUNIT_EXPECT_EQ(test, count_descriptors(test), before);
 	close_space(test, sd);
 }
 

@@ -4,7 +4,6 @@
  *
  * What is read from /proc and the cgroups is in proc_test.c.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,25 +17,13 @@
 #include "core/os_private.h"
 #include "core/overflow.h"
 #include "tests/clock.h"
+#include "tests/descriptors.h"
 #include "tests/kunit/kunit.h"
 #include "tests/sanitizers.h"
 
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
-
-static int count_fds(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	int n = 0;
-
-	if (!dir)
-		return -1;
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
 
 /* Lines of /proc/self/maps that contain @name. */
 static int count_maps(const char *name)
@@ -208,7 +195,7 @@ static void privatized_pages_keep_content_and_address(struct kunit *test)
 static void segment_is_sealed(struct kunit *test)
 {
 	size_t size = 3 * os_page_size();
-	int seals, fd, fds = count_fds();
+	int seals, fd, fds = count_descriptors(test);
 	void *p = NULL, *q;
 	struct stat st;
 
@@ -239,7 +226,7 @@ static void segment_is_sealed(struct kunit *test)
 	munmap(q, size);
 	KUNIT_EXPECT_EQ(test, os_unmap(p, size), 0);
 	KUNIT_EXPECT_EQ(test, os_close(fd), 0);
-	KUNIT_EXPECT_EQ(test, count_fds(), fds);
+	KUNIT_EXPECT_EQ(test, count_descriptors(test), fds);
 }
 
 static int refuse_memfd(const char *name, unsigned int flags)
@@ -274,7 +261,7 @@ static int refuse_seals(int fd, int seals)
 /* Each step fails in turn; the descriptor and the mapping are gone after. */
 static void segment_failure_leaves_nothing(struct kunit *test)
 {
-	int fds = count_fds(), maps = count_maps("slabdev-test");
+	int fds = count_descriptors(test), maps = count_maps("slabdev-test");
 	size_t size = os_page_size();
 	void *p = &p;
 
@@ -299,7 +286,7 @@ static void segment_failure_leaves_nothing(struct kunit *test)
 	kunit_deactivate_static_stub(test, os_add_seals);
 
 	KUNIT_EXPECT_PTR_EQ(test, p, &p);
-	KUNIT_EXPECT_EQ(test, count_fds(), fds);
+	KUNIT_EXPECT_EQ(test, count_descriptors(test), fds);
 	KUNIT_EXPECT_EQ(test, count_maps("slabdev-test"), maps);
 }
 
@@ -405,7 +392,7 @@ static void reopening_keeps_the_descriptor(struct kunit *test)
 {
 	char *first = temp_path(test, "first"), *second, text[64];
 	struct os_file f = OS_FILE_INIT;
-	int fd, fds = count_fds();
+	int fd, fds = count_descriptors(test);
 
 	second = temp_path(test, "second");
 	kunit_add_action(test, remove_file, first);
@@ -425,7 +412,7 @@ static void reopening_keeps_the_descriptor(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, os_open_append(&f, "/nonexistent/file"), -ENOENT);
 	KUNIT_EXPECT_TRUE(test, os_file_is_open(&f));
 	os_close(fd);
-	KUNIT_EXPECT_EQ(test, count_fds(), fds);
+	KUNIT_EXPECT_EQ(test, count_descriptors(test), fds);
 }
 
 /* The program closed our descriptor, and opened a file that got its number. */

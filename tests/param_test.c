@@ -287,6 +287,18 @@ static void very_long_name_is_refused_and_cut(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, error_get(), "SLABDEV_XXX", 11);
 }
 
+static void names_of_the_driver_model_are_left_alone(struct kunit *test)
+{
+	char *env[] = {
+		(char[]){ "SLABDEV_MODEL_PROFILE=two" },
+		(char[]){ "SLABDEV_MODEL_BREAK=C012" },
+		NULL
+	};
+	struct params p;
+
+	KUNIT_EXPECT_EQ(test, params_parse(&p, env, false), 0);
+}
+
 static void names_of_installations_are_left_alone(struct kunit *test)
 {
 	char *env[] = {
@@ -481,6 +493,7 @@ static const struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(unknown_name_is_refused, name_gen_params),
 	KUNIT_CASE(very_long_name_is_refused_and_cut),
 	KUNIT_CASE(names_of_installations_are_left_alone),
+	KUNIT_CASE(names_of_the_driver_model_are_left_alone),
 	KUNIT_CASE(first_of_two_counts),
 	KUNIT_CASE(privileged_process_reads_none),
 	KUNIT_CASE(table_is_complete),

@@ -116,17 +116,25 @@ static void trim_policy_works_in_slow_paths_only(struct kunit *test)
 	expect_empty(test, l.sd);
 }
 
+/* So many objects, each larger than the one before by @step. */
+static void come_and_go(struct slabdev *sd, u32 nr, u64 size, u64 step)
+{
+	void *p[30];
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		p[i] = slabdev_alloc(sd, size + i * step);
+	for (i = 0; i < nr; i++)
+		slabdev_free(sd, p[i]);
+}
+
 static void trim_policy_works_at_growth(struct kunit *test)
 {
 	const u64 keep = 8 * MIB;
 	struct slabdev *sd = open_policy(test, SLABDEV_TRIM, keep);
-	void *p[20], *large;
-	u32 i;
+	void *large;
 
-	for (i = 0; i < ARRAY_SIZE(p); i++)
-		p[i] = slabdev_alloc(sd, 2 * MIB);
-	for (i = 0; i < ARRAY_SIZE(p); i++)
-		slabdev_free(sd, p[i]);
+	come_and_go(sd, 20, 2 * MIB, 0);
 	KUNIT_EXPECT_EQ(test, stats_of(test, sd).retained, 40 * MIB);
 	large = slabdev_alloc(sd, 80 * MIB);
 	KUNIT_EXPECT_NOT_NULL(test, large);
@@ -143,13 +151,8 @@ static void trim_leaves_what_it_is_told(struct kunit *test)
 {
 	u64 keep = *(const u64 *)test->param_value, left;
 	struct slabdev *sd = open_policy(test, SLABDEV_RETAIN, 0);
-	void *p[30];
-	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(p); i++)
-		p[i] = slabdev_alloc(sd, 2 * MIB);
-	for (i = 0; i < ARRAY_SIZE(p); i++)
-		slabdev_free(sd, p[i]);
+	come_and_go(sd, 30, 2 * MIB, 0);
 	KUNIT_EXPECT_EQ(test, slabdev_trim(sd, keep), 0);
 	left = stats_of(test, sd).retained;
 	KUNIT_EXPECT_EQ(test, stats_of(test, sd).mapped, left);
@@ -166,13 +169,8 @@ static void trim_with_long_handles(struct kunit *test)
 {
 	u64 keep = *(const u64 *)test->param_value, left;
 	struct slabdev *sd = open_policy(test, SLABDEV_RETAIN, 0);
-	void *p[4];
-	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(p); i++)
-		p[i] = slabdev_alloc(sd, (65 + i) * MIB);
-	for (i = 0; i < ARRAY_SIZE(p); i++)
-		slabdev_free(sd, p[i]);
+	come_and_go(sd, 4, 65 * MIB, MIB);
 	KUNIT_EXPECT_EQ(test, slabdev_trim(sd, keep), 0);
 	left = stats_of(test, sd).retained;
 	KUNIT_EXPECT_GE(test, left + 68 * MIB,

@@ -3,13 +3,14 @@
  * range_model.c - a range beside a reference that cannot be wrong.
  *
  * The reference keeps one byte an integer and searches by looking at each. A
- * random step is done on both, the answers are compared, and the range is
- * validated. A failure names the step; the seed is printed before.
+ * step is done on both, the answers are compared, and the range is validated.
  */
-#include "core/range.h"
-#include "tests/kunit/kunit.h"
-#include "tests/random.h"
 #include "tests/range_model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/range.h"
 
 enum ref_state { OUTSIDE, FREE, USED };
 
@@ -18,19 +19,28 @@ struct ref_run {
 };
 
 struct model {
-	struct kunit *test;
+	range_pick_fn *pick;
+	void *arg;
+	const char *wrong;	/* the first that was, or NULL */
 	struct range r;
 	u32 max;
 	u8 *state;		/* enum ref_state, by integer */
 	struct ref_run *runs;	/* allocations */
 	u32 nr_runs;
-	u64 random;
-	u32 step;
 };
+
+/* What is wrong goes up as a text; the step that found it ends. */
+#define must(m, condition) \
+	do { \
+		if (!(condition)) { \
+			(m)->wrong = "not " #condition; \
+			return; \
+		} \
+	} while (0)
 
 static u32 pick(struct model *m, u32 n)
 {
-	return random_below(&m->random, n);
+	return m->pick(m->arg, n);
 }
 
 static bool all_are(const struct model *m, u32 first, u32 n, u8 state)
@@ -67,7 +77,7 @@ static void step_add(struct model *m)
 
 	if (!all_are(m, first, n, OUTSIDE))
 		return;
-	KUNIT_ASSERT_EQ(m->test, range_add(&m->r, first, n), 0);
+	must(m, range_add(&m->r, first, n) == 0);
 	set_state(m, first, n, FREE);
 }
 
@@ -79,15 +89,15 @@ static void step_alloc(struct model *m)
 	u32 first = range_alloc(&m->r, n, align);
 
 	if (first == RANGE_NONE) {
-		KUNIT_EXPECT_FALSE(m->test, reference_has_room(m, n, align));
+		must(m, !reference_has_room(m, n, align));
 		return;
 	}
-	KUNIT_ASSERT_LE(m->test, first + n, m->max);
-	KUNIT_EXPECT_EQ(m->test, first % align, 0);
-	KUNIT_ASSERT_TRUE(m->test, all_are(m, first, n, FREE));
+	must(m, first + n <= m->max);
+	must(m, first % align == 0);
+	must(m, all_are(m, first, n, FREE));
 	remember(m, first, n);
-	KUNIT_EXPECT_EQ(m->test, range_len(&m->r, first), n);
-	KUNIT_EXPECT_EQ(m->test, range_head(&m->r, first + n - 1), first);
+	must(m, range_len(&m->r, first) == n);
+	must(m, range_head(&m->r, first + n - 1) == first);
 }
 
 static void step_free(struct model *m)
@@ -117,18 +127,18 @@ static void step_ask(struct model *m)
 	u32 first = i, end = i, got_first, got_n;
 	bool got = range_free_run(&m->r, i, &got_first, &got_n);
 
-	KUNIT_EXPECT_EQ(m->test, range_has(&m->r, i), m->state[i] != OUTSIDE);
-	KUNIT_ASSERT_EQ(m->test, got, m->state[i] == FREE);
+	must(m, range_has(&m->r, i) == (m->state[i] != OUTSIDE));
+	must(m, got == (m->state[i] == FREE));
 	if (!got)
 		return;
 	while (first && m->state[first - 1] == FREE)
 		first--;
 	while (end < m->max && m->state[end] == FREE)
 		end++;
-	KUNIT_ASSERT_EQ(m->test, got_first, first);
-	KUNIT_ASSERT_EQ(m->test, got_n, end - first);
+	must(m, got_first == first);
+	must(m, got_n == end - first);
 	if (pick(m, 2)) {
-		KUNIT_ASSERT_TRUE(m->test, range_alloc_at(&m->r, i, end - i));
+		must(m, range_alloc_at(&m->r, i, end - i));
 		remember(m, i, end - i);
 	} else {
 		range_remove(&m->r, i, end - i);
@@ -142,32 +152,43 @@ static void compare(struct model *m)
 
 	for (u32 i = 0; i < m->max; i++)
 		nr_free += m->state[i] == FREE;
-	KUNIT_ASSERT_EQ_MSG(m->test, m->r.nr_free, nr_free, "step %u", m->step);
-	KUNIT_ASSERT_NULL_MSG(m->test, range_validate(&m->r), "step %u",
-			      m->step);
+	must(m, m->r.nr_free == nr_free);
+	m->wrong = range_validate(&m->r);
 }
 
-void range_model_run(struct kunit *test, u64 seed, u32 max, u32 steps)
+static void step(struct model *m)
 {
-	struct model m = { .test = test, .max = max, .random = seed };
-	u32 kind;
+	u32 kind = pick(m, 10);
 
-	kunit_info(test, "seed %llu, %u integers", (unsigned long long)seed,
-		   max);
-	m.state = kunit_kzalloc(test, max);
-	m.runs = kunit_kzalloc(test, max * sizeof(*m.runs));
-	KUNIT_ASSERT_EQ(test, range_init(&m.r, max), 0);
-	for (m.step = 0; m.step < steps; m.step++) {
-		kind = pick(&m, 10);
-		if (kind < 2)
-			step_add(&m);
-		else if (kind < 6)
-			step_alloc(&m);
-		else if (kind < 9)
-			step_free(&m);
-		else
-			step_ask(&m);
-		compare(&m);
+	if (kind < 2)
+		step_add(m);
+	else if (kind < 6)
+		step_alloc(m);
+	else if (kind < 9)
+		step_free(m);
+	else
+		step_ask(m);
+	if (!m->wrong)
+		compare(m);
+}
+
+const char *range_model_run(range_pick_fn *choose, void *arg, u32 max,
+			    u32 *steps)
+{
+	struct model m = { .pick = choose, .arg = arg, .max = max };
+	u32 most = *steps;
+
+	m.state = calloc(max, 1);
+	m.runs = calloc(max, sizeof(*m.runs));
+	if (!m.state || !m.runs || range_init(&m.r, max)) {
+		m.wrong = "no memory for the model";
+		goto free_arrays;
 	}
+	for (*steps = 0; *steps < most && !m.wrong; ++*steps)
+		step(&m);
 	range_fini(&m.r);
+free_arrays:
+	free(m.runs);
+	free(m.state);
+	return m.wrong;
 }

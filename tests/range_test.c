@@ -12,6 +12,7 @@
 #include "core/os.h"
 #include "core/range.h"
 #include "tests/kunit/kunit.h"
+#include "tests/random.h"
 #include "tests/range_model.h"
 
 #define MAX 1024
@@ -249,7 +250,7 @@ static void low_integers_first(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, range_alloc(r, 10, 1), i * 20);
 }
 
-/* A bin holds lengths 16 and 17; 17 is behind many runs of 16. */
+/* A bin holds lengths 16 and 17; 17 comes after many runs of 16. */
 static void last_resort_finds_the_long_run_of_a_bin(struct kunit *test)
 {
 	struct range *r = test->priv;
@@ -378,6 +379,22 @@ static void validate_names_what_is_broken(struct kunit *test)
 
 /* ---- Random steps (range_model.c) ------------------------------------- */
 
+static u32 pick_at_random(void *state, u32 n)
+{
+	return random_below(state, n);
+}
+
+static void run_model(struct kunit *test, u64 seed, u32 max, u32 steps)
+{
+	u64 state = seed;
+	const char *wrong;
+
+	kunit_info(test, "seed %llu, %u integers", (unsigned long long)seed,
+		   max);
+	wrong = range_model_run(pick_at_random, &state, max, &steps);
+	KUNIT_EXPECT_NULL_MSG(test, wrong, "step %u: %s", steps, wrong);
+}
+
 static const u64 seeds[] = { 1, 2, 3, 4, 5, 6 };
 KUNIT_ARRAY_PARAM(seed, seeds, NULL);
 
@@ -389,8 +406,8 @@ static void random_steps_agree_with_a_bitmap(struct kunit *test)
 {
 	u64 seed = *(const u64 *)test->param_value;
 
-	range_model_run(test, seed, 60 + 10 * (u32)seed, 2000);
-	range_model_run(test, seed + 100, 500 * (u32)seed, 1000);
+	run_model(test, seed, 60 + 10 * (u32)seed, 2000);
+	run_model(test, seed + 100, 500 * (u32)seed, 1000);
 }
 
 static void random_steps_for_long(struct kunit *test)
@@ -398,7 +415,7 @@ static void random_steps_for_long(struct kunit *test)
 	u64 seed = (u64)time(NULL);
 
 	for (u32 i = 0; i < 20; i++)
-		range_model_run(test, seed + i, 100u << i % 8, 5000);
+		run_model(test, seed + i, 100u << i % 8, 5000);
 }
 
 static const struct kunit_case range_cases[] = {

@@ -22,8 +22,18 @@ const char *decimal(struct kunit *test, pid_t pid);
 void expect_text(struct kunit *test, const char *text, const char *part);
 void expect_no_text(struct kunit *test, const char *text, const char *part);
 
-/* Each of @parts comes behind the one before; the last is NULL. */
+/* Each of @parts comes after the one before; the last is NULL. */
 void expect_in_order(struct kunit *test, const char *text,
 		  const char *const *parts);
+
+/* @text is what readers of @view take: "--json", "--prometheus", or people. */
+void expect_readable(struct kunit *test, const char *view, const char *text);
+
+/*
+ * Whatever the process is, slabinfo showed it or not, said why, and wrote
+ * nothing that its readers cannot take.
+ */
+void expect_survived(struct kunit *test, const struct program *p,
+		     const char *view);
 
 #endif /* TESTS_SLABINFO_RUN_H */

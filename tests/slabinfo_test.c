@@ -353,7 +353,7 @@ static void prometheus_is_well_formed(struct kunit *test)
 	expect_text(test, p.out, "command=\"fake job\",rank=\"\",job=\"\","
 				"space=\"main\","
 				"spec=\"host\",kind=\"live\"} 2607200\n");
-	expect_text(test, p.out, "cache=\"size-1024\"} 400\n");
+	expect_text(test, p.out, "cache=\"size-1024\",type=\"general\"} 400\n");
 	check_with_python(test, p.out, prometheus_script);
 }
 

@@ -6,6 +6,7 @@
  * programs that this library replaces, which got some of them wrong.
  */
 #include "slab/layout.h"
+#include "slab/slab.h"
 #include "tests/open_space.h"
 #include "tests/random.h"
 
@@ -318,6 +319,32 @@ static void stats_fill_what_both_know(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, slabdev_stats(NULL, &newer.st, 8), -EINVAL);
 }
 
+/* As the design has them: reserve; create, map, access; unmap, release. */
+static void backend_calls_are_counted(struct kunit *test)
+{
+	struct slabdev *sd = test->priv;
+	const struct class *c = sd->class[layout_class(3000)];
+	u64 calls = 1;
+	void *p;
+
+	KUNIT_EXPECT_EQ(test, calls_of(test, sd), calls);
+	for (u32 i = 0; i < 3; i++) {
+		p = must_alloc(test, sd, 3000);
+		KUNIT_EXPECT_EQ(test, calls_of(test, sd), calls += 3);
+		KUNIT_EXPECT_EQ(test, stats_of(test, sd).handles, 1);
+		EXPECT_FREED(test, sd, p);
+		KUNIT_EXPECT_EQ(test, calls_of(test, sd), calls);
+		KUNIT_EXPECT_EQ(test, slabdev_trim(sd, 0), 0);
+		KUNIT_EXPECT_EQ(test, calls_of(test, sd), calls += 2);
+		KUNIT_EXPECT_EQ(test, stats_of(test, sd).handles, 0);
+		KUNIT_EXPECT_EQ(test, sd->rec->trims, i + 1);
+		/* A refill makes as many slabs as half a sheaf needs. */
+		KUNIT_EXPECT_GT(test, c->rec->slab_frees, i);
+		KUNIT_EXPECT_EQ(test, c->rec->slab_frees, c->rec->slab_allocs);
+	}
+	KUNIT_EXPECT_EQ(test, stats_of(test, sd).backend_fails, 0);
+}
+
 static void meminfo_knows_the_machine(struct kunit *test)
 {
 	u64 free_bytes = 0, total = 0;
@@ -346,6 +373,7 @@ static const struct kunit_case stats_cases[] = {
 	KUNIT_CASE(ledger_of_tensors),
 	KUNIT_CASE(refused_frees_are_not_booked),
 	KUNIT_CASE(stats_fill_what_both_know),
+	KUNIT_CASE(backend_calls_are_counted),
 	KUNIT_CASE(meminfo_knows_the_machine),
 	{}
 };

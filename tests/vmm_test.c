@@ -410,35 +410,6 @@ static void work_is_counted(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, vmm_survives_fork(&s->v));
 }
 
-#define EXPECT_BROKEN(s, text) \
-	KUNIT_EXPECT_STREQ((s)->test, vmm_validate(&(s)->v) ?: "", "vmm: " text)
-
-static void validate_names_what_is_broken(struct kunit *test)
-{
-	struct space *s = test->priv;
-	u64 *counters[] = { &s->cnt.created, &s->cnt.idle, &s->cnt.handles,
-			    &s->cnt.lost, &s->cnt.reserved };
-
-	space_open(s, 64, 0);
-	space_map(s, 3, 1);
-	space_unmap(s, space_map(s, 1, 1), VMM_KEEP_HANDLE);
-	space_unmap(s, space_map(s, 2, 2), VMM_KEEP_MAPPED);
-	for (u32 i = 0; i < ARRAY_SIZE(counters); i++) {
-		*counters[i] += 2 * MIB;
-		KUNIT_EXPECT_NOT_NULL(test, vmm_validate(&s->v));
-		*counters[i] -= 2 * MIB;
-	}
-	s->cnt.spare_handles++;
-	EXPECT_BROKEN(s, "spare_handles is not the length of its list");
-	s->cnt.spare_handles--;
-	s->v.nr_idle++;
-	EXPECT_BROKEN(s, "an idle mapping is missing from its list");
-	s->v.nr_idle--;
-	KUNIT_ASSERT_TRUE(test, range_alloc_at(&s->v.addresses, 20, 1));
-	EXPECT_BROKEN(s, "the free numbers and the chunk table disagree");
-	range_free(&s->v.addresses, 20, 1);
-}
-
 /* ---- Random steps ----------------------------------------------------- */
 
 struct piece {
@@ -574,7 +545,6 @@ static const struct kunit_case vmm_cases[] = {
 	KUNIT_CASE(reclaim_takes_the_tightest_long_mapping),
 	KUNIT_CASE(close_takes_what_is_in_use),
 	KUNIT_CASE(work_is_counted),
-	KUNIT_CASE(validate_names_what_is_broken),
 	KUNIT_CASE(random_steps_keep_all_invariants),
 	KUNIT_CASE(threads_get_memory_of_their_own),
 	{ 0 }

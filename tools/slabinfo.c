@@ -116,9 +116,9 @@ static int judge(FILE *out, const struct snapshot *snap,
 		fputs("slabinfo: no cache matches the pattern\n", out);
 	else if (!problems_count(&snap->absent) &&
 		 !problems_count(&snap->problems))
-		return EXIT_SHOWN;
+		return EXIT_DONE;
 	return problems_count(&snap->problems) ? EXIT_INCOMPLETE :
-						 EXIT_NOTHING;
+						 EXIT_FAILED;
 }
 
 static int show_once(const struct options *opt)
@@ -193,7 +193,7 @@ static int watch(const struct options *opt)
 			break;
 	} while (!ferror(stdout) && watch_wait(&w, opt->interval));
 	watch_end(&w);
-	return code == EXIT_NOTHING && ever ? EXIT_SHOWN : code;
+	return code == EXIT_FAILED && ever ? EXIT_DONE : code;
 }
 
 int main(int argc, char **argv)

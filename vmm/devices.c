@@ -16,6 +16,9 @@
 #include "vmm/backends.h"
 #include "vmm/vmm.h"
 
+/* About what the tables of the host backend reserve. */
+#define HOST_TABLES_BYTES (16 * MIB)
+
 static bool has_prefix(const char *s, const char *prefix)
 {
 	return !strncmp(s, prefix, strlen(prefix));
@@ -25,6 +28,15 @@ static bool is_cuda(const char *spec)
 {
 	return has_prefix(spec, "cuda:") || has_prefix(spec, "cuda-host:") ||
 	       has_prefix(spec, "cuda-managed:");
+}
+
+static int no_host_backend(int err)
+{
+	char limit[128];
+
+	os_memory_limit(HOST_TABLES_BYTES, limit, sizeof(limit));
+	return error_set(err, "no host memory for the host backend%s%s",
+			 *limit ? "; " : "", limit);
 }
 
 int vmm_backend_find(const char *spec, unsigned int flags,
@@ -47,7 +59,7 @@ int vmm_backend_find(const char *spec, unsigned int flags,
 				 spec);
 	err = vmm_host_get(flags, dev);
 	if (err)
-		return error_set(err, "no host memory for the host backend");
+		return no_host_backend(err);
 	*ops = &vmm_host_ops;
 	return 0;
 }

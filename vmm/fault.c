@@ -33,11 +33,14 @@ void vmm_fault_arm(struct vmm_fault *f, enum vmm_op op, u64 n, u64 count,
 	lock_release(&f->lock);
 }
 
-void vmm_fault_arm_any(struct vmm_fault *f, u64 n, int error)
+void vmm_fault_arm_any(struct vmm_fault *f, u64 n, u64 count, u64 apart,
+		       int error)
 {
 	lock_acquire(&f->lock);
 	f->any_calls = 0;
 	f->any_at = n;
+	f->any_count = count;
+	f->any_apart = apart;
 	f->error = error;
 	lock_release(&f->lock);
 }
@@ -46,6 +49,18 @@ bool vmm_fault_balanced(const struct vmm_fault *f)
 {
 	return !f->reservations && !f->handles && !f->mappings &&
 	       !f->created_bytes && !f->mapped_bytes;
+}
+
+/* Count a management call of any kind: is it to fail? */
+static bool any_fails_locked(struct vmm_fault *f)
+{
+	u64 since;
+
+	f->any_calls++;
+	if (!f->any_at || f->any_calls < f->any_at)
+		return false;
+	since = f->any_calls - f->any_at;
+	return since % f->any_apart == 0 && since / f->any_apart < f->any_count;
 }
 
 /* Count a call of @op. Return 0, or the error that it is to fail with. */
@@ -59,7 +74,7 @@ static int begin(struct vmm_fault *f, enum vmm_op op)
 	at = f->fail_at[op];
 	if (at && f->calls[op] >= at && f->calls[op] - at < f->fail_count[op])
 		err = f->error;
-	if (op < VMM_NR_MANAGEMENT_OPS && ++f->any_calls == f->any_at)
+	if (op < VMM_NR_MANAGEMENT_OPS && any_fails_locked(f))
 		err = f->error;
 	lock_release(&f->lock);
 	return err;

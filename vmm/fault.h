@@ -20,7 +20,9 @@ struct vmm_fault {
 	u64 calls[VMM_NR_OPS];		/* made, failed ones included */
 	u64 fail_at[VMM_NR_OPS];	/* n-th call from arming on, 0: never */
 	u64 fail_count[VMM_NR_OPS];	/* how many from there on fail */
-	u64 any_at;			/* n-th management call of any kind */
+	u64 any_at;			/* n-th management call of any kind, */
+	u64 any_count;			/* and so many in all, */
+	u64 any_apart;			/* so many calls apart */
 	u64 any_calls;
 	int error;			/* what a failing call returns */
 	/* The books. */
@@ -36,8 +38,10 @@ void vmm_fault_fini(struct vmm_fault *f);
  * after it, with @error. @n 0 disarms. Counting starts anew. */
 void vmm_fault_arm(struct vmm_fault *f, enum vmm_op op, u64 n, u64 count,
 		   int error);
-/* The same for the @n-th memory-management call of any kind. */
-void vmm_fault_arm_any(struct vmm_fault *f, u64 n, int error);
+/* The same for memory-management calls of any kind; each that fails is @apart
+ * calls after the one before: 1 for calls in a row. */
+void vmm_fault_arm_any(struct vmm_fault *f, u64 n, u64 count, u64 apart,
+		       int error);
 /* True when nothing that was made through @f still exists. */
 bool vmm_fault_balanced(const struct vmm_fault *f);
 

@@ -14,7 +14,10 @@
 #include <string.h>
 
 #include "core/log.h"
+#include "core/os.h"
 #include "vmm/internal.h"
+
+#define LIMIT_TEXT_MAX 128
 
 void vmm_incident_op(struct vmm *v, enum vmm_op op, u64 size)
 {
@@ -49,18 +52,41 @@ void vmm_enter(struct vmm *v)
 	v->incident = (struct vmm_incident){ .op = VMM_NR_OPS };
 }
 
+/*
+ * Which limit refused @size bytes, with a separator in front, or "". Memory
+ * that a child of fork() gets a copy of is under the limits of the process;
+ * so are the library's own tables, whatever the backend. A backend asks the
+ * system for a little more than it was asked for.
+ */
+static const char *limit_text(const struct vmm *v, const char *lack, u64 size,
+			      int err, char *text)
+{
+	static const char separator[] = "; ";
+	const size_t skip = sizeof(separator) - 1;
+
+	*text = '\0';
+	if (err != -ENOMEM || !(lack || v->ops->survives_fork))
+		return text;
+	os_memory_limit(size + 2 * v->chunk_size, text + skip,
+			LIMIT_TEXT_MAX - skip);
+	if (text[skip])
+		memcpy(text, separator, skip);
+	return text;
+}
+
 static void report_lost(const struct vmm *v, const struct vmm_incident *in)
 {
+	char buf[64], limit[LIMIT_TEXT_MAX];
 	struct report r;
-	char buf[64];
 
 	report_start(&r, REPORT_LOST, v->name, "%" PRIu64 " KiB are lost: %s",
 		     in->lost_bytes / KIB,
 		     "the backend did not take them back");
 	report_line(&r, "%s: %s (error %d) on the first of %" PRIu32
-		    " handles", vmm_op_name(in->lost_op),
+		    " handles%s", vmm_op_name(in->lost_op),
 		    strerror_r(-in->lost_err, buf, sizeof(buf)),
-		    in->lost_err, in->nr_lost);
+		    in->lost_err, in->nr_lost,
+		    limit_text(v, NULL, v->chunk_size, in->lost_err, limit));
 	if (in->lost_addr)
 		report_line(&r, "still mapped at 0x%" PRIx64
 			    ", an address that is not used again",
@@ -74,20 +100,22 @@ static void report_lost(const struct vmm *v, const struct vmm_incident *in)
 static void explain(const struct vmm *v, const struct vmm_incident *in,
 		    int err)
 {
-	char buf[64];
+	u64 size = in->what ? v->chunk_size : in->size;
+	char buf[64], limit[LIMIT_TEXT_MAX];
 
+	limit_text(v, in->what, size, err, limit);
 	if (err == -EDQUOT)
 		error_set(err, "%s: limit %" PRIu64 " KiB, in use %" PRIu64
 			  " KiB, asked for %" PRIu64 " KiB more", v->name,
 			  vmm_bytes(v, v->limit_chunks) / KIB,
 			  in->in_use / KIB, in->size / KIB);
 	else if (in->what)
-		error_set(err, "%s: %s", v->name, in->what);
+		error_set(err, "%s: %s%s", v->name, in->what, limit);
 	else if (in->op < VMM_NR_OPS)
-		error_set(err, "%s: %s of %" PRIu64 " KiB by backend %s: %s",
+		error_set(err, "%s: %s of %" PRIu64 " KiB by backend %s: %s%s",
 			  v->name, vmm_op_name(in->op), in->size / KIB,
 			  v->ops->name,
-			  strerror_r(-err, buf, sizeof(buf)));
+			  strerror_r(-err, buf, sizeof(buf)), limit);
 	else
 		error_set(err, "%s: memory could not be given back and is "
 			  "lost", v->name);

@@ -41,6 +41,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "core/cancel.h"
 #include "core/log.h"
 #include "core/os.h"
 #include "vmm/internal.h"
@@ -53,6 +54,7 @@
 /* Bytes of addresses that this process has, or 0 when it cannot be told. */
 static u64 address_space_used(void)
 {
+	NO_CANCELLATION;
 	char text[64] = "";
 	ssize_t len;
 	int fd;

@@ -96,6 +96,26 @@ static const char *walk_reservation(const struct vmm *v,
 	return NULL;
 }
 
+/* A list that runs in a circle without its head is found by its links, too. */
+static bool is_linked(const struct list *head)
+{
+	const struct list *at;
+
+	for (at = head; at->next->prev == at; at = at->next)
+		if (at->next == head)
+			return true;
+	return false;
+}
+
+static const char *check_lists(const struct vmm *v)
+{
+	bool linked = is_linked(&v->spare) && is_linked(&v->lost);
+
+	for (u32 bin = 0; linked && bin < VMM_IDLE_BINS; bin++)
+		linked = is_linked(&v->idle[bin]);
+	return linked ? NULL : "vmm: a list is not linked both ways";
+}
+
 static const char *walk_spare(const struct vmm *v, struct census *c)
 {
 	const struct vmm_handle *h;
@@ -168,6 +188,20 @@ static const char *check_counters(const struct vmm *v, const struct census *c)
 	if (v->cnt->created > v->cnt->peak_created ||
 	    v->cnt->created > vmm_bytes(v, v->limit_chunks))
 		return "vmm: more was created than the peak or the limit";
+	if (v->cnt->limit != vmm_bytes(v, v->limit_chunks))
+		return "vmm: another limit is published";
+	return NULL;
+}
+
+/* Work is counted without the lock: a call first, then that it failed. */
+static const char *check_calls(const struct vmm *v)
+{
+	for (u32 op = 0; op < VMM_NR_OPS; op++) {
+		u64 fails = load_acquire(&v->cnt->fails[op]);
+
+		if (fails > READ_ONCE(v->cnt->calls[op]))
+			return "vmm: more calls failed than were made";
+	}
 	return NULL;
 }
 
@@ -199,6 +233,8 @@ static const char *validate_locked(const struct vmm *v)
 	for (u32 i = 0; !broken && i < v->nr_res; i++)
 		broken = walk_reservation(v, &v->res[i], &c);
 	if (!broken)
+		broken = check_lists(v);
+	if (!broken)
 		broken = walk_spare(v, &c);
 	if (!broken)
 		broken = walk_idle(v, &c);
@@ -208,6 +244,8 @@ static const char *validate_locked(const struct vmm *v)
 		broken = check_counters(v, &c);
 	if (!broken)
 		broken = check_reserved(v);
+	if (!broken)
+		broken = check_calls(v);
 	return broken;
 }
 

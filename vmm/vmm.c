@@ -525,3 +525,34 @@ bool vmm_survives_fork(const struct vmm *v)
 {
 	return v->ops->survives_fork;
 }
+
+static bool next_in_use_locked(const struct vmm *v, u32 *chunk, u32 *nr)
+{
+	const struct vmm_reservation *res;
+	const struct vmm_handle *h;
+	u32 at, end;
+
+	for (u32 i = 0; i < v->nr_res; i++) {
+		res = &v->res[i];
+		end = res->first_chunk + res->nr_open;
+		for (at = max(*chunk, res->first_chunk); at < end; at++) {
+			h = *vmm_chunk(v, at);
+			if (!h || h->first != at || h->state != VMM_ACCESSIBLE)
+				continue;
+			*chunk = at;
+			*nr = h->nr;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool vmm_next_in_use(struct vmm *v, u32 *chunk, u32 *nr)
+{
+	bool found;
+
+	lock_acquire(&v->lock);
+	found = next_in_use_locked(v, chunk, nr);
+	lock_release(&v->lock);
+	return found;
+}

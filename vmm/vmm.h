@@ -216,5 +216,8 @@ int vmm_device_get(int index, struct slabdev_device_info *info);
 /* True when the memory is the fork child's own copy, and the space may go on
  * there. */
 bool vmm_survives_fork(const struct vmm *v);
+/* The next handle in use that begins at or behind @chunk: @chunk set to where,
+ * and @nr to its chunks. False: there is none. */
+bool vmm_next_in_use(struct vmm *v, u32 *chunk, u32 *nr);
 
 #endif /* VMM_VMM_H */

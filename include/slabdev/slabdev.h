@@ -18,7 +18,8 @@
  * - "Context: any thread" means: may be called by any number of threads at
  *   once. "Driver: never" means that no memory-management call is made below
  *   it; "Driver: slow path" that one may be. Nothing here is safe in a signal
- *   handler.
+ *   handler. No call is a cancellation point, nor are the user's functions that
+ *   it calls; asynchronous cancellation is not supported.
  * - A structure that the caller fills begins with its own size, set by its
  *   _INIT macro. A larger structure whose unknown tail is zero is accepted, an
  *   unknown tail that is not zero is -E2BIG. Structures that the library fills
@@ -292,7 +293,8 @@ SLABDEV_API int slabdev_set_policy(struct slabdev *sd,
  * @keep_bytes: leave this much of it mapped, to the size of one handle
  *
  * Takes back what all threads hold in their sheaves first. A handle goes back
- * whole or not at all: one of 2 MiB, or that of one object above 64 MiB.
+ * whole or not at all: one of 2 MiB, that of one object above 64 MiB, or one of
+ * up to 1 GiB that slabdev_prime() made.
  *
  * Context: any thread. Driver: slow path.
  * Return: 0; -EIO what could not be given back is lost and was reported.

@@ -7,7 +7,7 @@ BEGIN {
 	may["vmm"] = "^(core|vmm)/"
 	may["slab"] = "^(core/|slab/|vmm/vmm\\.h$)"
 	may["include"] = "^$"
-	may["tools"] = "^([^/]*|tools/.*|lib/.*)$"
+	may["tools"] = "^([^/]*|tools/.*|(\\.\\./)?(lib|bench)/.*)$"
 	may["samples"] = "^[^/]*$"
 }
 

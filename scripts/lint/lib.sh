@@ -19,12 +19,22 @@ sources()
 		-name "$pattern" -print | sort
 }
 
+# built FOLDER...: the .c files of which the build has an object.
+built()
+{
+	sources '*.c' "$@" | while read -r file; do
+		[ ! -f "$OBJTREE/${file%.c}.o" ] || echo "$file"
+	done
+}
+
 # Everything that a person wrote.
 all_files()
 {
 	find . -path ./.git -prune -o -path ./include/generated -prune -o \
 		-path ./include/config -prune -o \
 		-path ./Documentation/html -prune -o -path ./.ci/build -prune -o \
+		-path ./.fuzz -prune -o -path ./.coverage -prune -o \
+		-path ./.mutants -prune -o \
 		-type f -print | sed 's|^\./||' | sort
 }
 

@@ -17,7 +17,7 @@
  *
  * 3. Processes. The runner itself runs no test code. Each suite runs in a
  *    child; when a case crashes, exits or exceeds its time, that case fails
- *    and a new child goes on behind it. An isolated case has a child of its
+ *    and a new child goes on after it. An isolated case has a child of its
  *    own. So suite_init runs once in each child, not once in each run: it may
  *    set up only what its own process needs.
  *
@@ -83,7 +83,7 @@ struct kunit_case {
 };
 
 /*
- * Each takes further attributes behind, as designated initializers:
+ * Each takes further attributes last, as designated initializers:
  * KUNIT_CASE_PARAM(fills_slab, size_gen_params, .isolated = true).
  */
 #define KUNIT_CASE(fn, ...) { .name = #fn, .run_case = fn, ##__VA_ARGS__ }

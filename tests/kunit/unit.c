@@ -5,12 +5,12 @@
  * A unit walks through its cases (@pos, @param) with as many workers as it
  * takes. A worker gets the cases up to the next isolated one; an isolated case
  * gets a worker alone. When a worker dies in a run, that run failed and the
- * next worker begins behind it, so each step makes progress:
+ * next worker begins after it, so each step makes progress:
  *
  *   died in      blamed                         the next worker begins
- *   suite_init   every case it was to run       behind them
- *   between      the case that was to begin     behind it
- *   a run        that run                       behind it
+ *   suite_init   every case it was to run       after them
+ *   between      the case that was to begin     after it
+ *   a run        that run                       after it
  *   suite_exit   the suite                      where this one ended
  *   exit()       the suite, if the status is    where this one ended
  *                not 0 (a sanitizer's finding)

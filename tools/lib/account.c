@@ -11,11 +11,14 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "account.h"
 #include "backend_ops.h"
 #include "live.h"
+#include "memory.h"
+#include "text.h"
 #include "window.h"
 
 _Static_assert(sizeof(struct slabdev_seg_space) % 8 == 0, "copied by words");
@@ -212,6 +215,52 @@ static void read_window(struct reading *r, const struct segment *seg)
 		read_class(r, seg, i, &w);
 }
 
+/* Then as in the files, so that it is the later one that goes. */
+static int compare_names(const void *a, const void *b)
+{
+	const struct cache *x = *(const struct cache *const *)a;
+	const struct cache *y = *(const struct cache *const *)b;
+	int order = strcmp(x->rec.name, y->rec.name);
+
+	if (!order)
+		order = (x->rec.type > y->rec.type) -
+			(x->rec.type < y->rec.type);
+	return order ? order : (x > y) - (x < y);
+}
+
+static bool is_twin(const struct cache *a, const struct cache *b)
+{
+	return a->rec.type == b->rec.type && !strcmp(a->rec.name, b->rec.name);
+}
+
+/*
+ * Caches are told apart by name and type, and a collector refuses all that it
+ * is given when two are the same. The library makes no twins; a cache that is
+ * destroyed and made anew elsewhere while we look can seem to be two.
+ */
+static void drop_twins(struct reading *r)
+{
+	struct space *s = r->space;
+	struct cache **sorted = zalloc((s->nr_caches + 1) *
+				       sizeof(struct cache *));
+	size_t i, nr = 0;
+
+	for (i = 0; i < s->nr_caches; i++)
+		sorted[i] = &s->caches[i];
+	qsort(sorted, s->nr_caches, sizeof(struct cache *), compare_names);
+	for (i = s->nr_caches; i-- > 1; )
+		if (is_twin(sorted[i - 1], sorted[i])) {
+			wrong(r, "two classes are called %s",
+			      escaped(sorted[i]->rec.name).text);
+			sorted[i]->rec.state = SLABDEV_SEG_FREE;
+		}
+	for (i = 0; i < s->nr_caches; i++)
+		if (s->caches[i].rec.state == SLABDEV_SEG_USED)
+			s->caches[nr++] = s->caches[i];
+	s->nr_caches = nr;
+	free(sorted);
+}
+
 static void sum_calls(struct counts *n, const struct slabdev_seg_vmm *vmm,
 		      bool *overflow)
 {
@@ -317,6 +366,7 @@ int account_space(struct space *space, const struct segment *segs, size_t nr,
 	check_blocks(&r);
 	for (i = 0; i < r.nr_windows; i++)
 		read_window(&r, &r.windows[i]);
+	drop_twins(&r);
 	add_up(&r);
 	return 0;
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * exit.h - the exit codes of slabinfo; they are documented and stay.
+ * exit.h - the exit codes of the tools; they are documented and stay. What a
+ * tool means by one of them, its manual page says.
  */
 #ifndef SLABINFO_EXIT_H
 #define SLABINFO_EXIT_H
 
 enum {
-	EXIT_SHOWN = 0,		/* everything that was asked for was shown */
-	EXIT_NOTHING = 1,	/* nothing found, or not all that was named */
+	EXIT_DONE = 0,		/* everything that was asked for */
+	EXIT_FAILED = 1,	/* nothing found; some of it did not succeed */
 	EXIT_USAGE = 2,		/* an option that makes no sense */
-	EXIT_INCOMPLETE = 3,	/* something could not be read or written */
+	EXIT_INCOMPLETE = 3,	/* not read or written, or out of memory */
 };
 
 #endif /* SLABINFO_EXIT_H */

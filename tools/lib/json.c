@@ -58,6 +58,12 @@ void json_s64(struct json *j, const char *key, int64_t value)
 	fprintf(j->out, "%" PRId64, value);
 }
 
+void json_decimal(struct json *j, const char *key, double value)
+{
+	begin(j, key);
+	fprintf(j->out, "%.3f", value);
+}
+
 void json_bool(struct json *j, const char *key, bool value)
 {
 	begin(j, key);

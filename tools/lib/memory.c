@@ -2,6 +2,8 @@
 /*
  * memory.c - allocation that does not fail.
  */
+#define _GNU_SOURCE	/* program_invocation_short_name */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,7 +12,7 @@
 
 static _Noreturn void out_of_memory(void)
 {
-	fputs("slabinfo: out of memory\n", stderr);
+	fprintf(stderr, "%s: out of memory\n", program_invocation_short_name);
 	exit(EXIT_INCOMPLETE);
 }
 

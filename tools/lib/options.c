@@ -7,27 +7,22 @@
  * silence would be taken for an answer.
  */
 #include <errno.h>
-#include <getopt.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <slabdev/slabdev.h>
-
 #include "exit.h"
 #include "memory.h"
 #include "options.h"
+#include "usage.h"
 
 #define MOST_SECONDS 86400
 
 enum {
-	OPT_SPACE = 256,
+	OPT_SPACE = USAGE_OWN,
 	OPT_JSON,
 	OPT_PROMETHEUS,
 	OPT_WATCH,
-	OPT_VERSION,
 };
 
 static const char short_options[] = "ADLPSTXBehilrzN:p:svtd::a1fnoU";
@@ -42,7 +37,7 @@ static const struct option long_options[] = {
 	{ "Xtotals", no_argument, NULL, 'X' },
 	{ "Bytes", no_argument, NULL, 'B' },
 	{ "empty", no_argument, NULL, 'e' },
-	{ "help", no_argument, NULL, 'h' },
+	{ "help", no_argument, NULL, USAGE_HELP },
 	{ "inverted", no_argument, NULL, 'i' },
 	{ "slabs", no_argument, NULL, 'l' },
 	{ "report", no_argument, NULL, 'r' },
@@ -53,7 +48,7 @@ static const struct option long_options[] = {
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "prometheus", no_argument, NULL, OPT_PROMETHEUS },
 	{ "watch", optional_argument, NULL, OPT_WATCH },
-	{ "version", no_argument, NULL, OPT_VERSION },
+	{ "version", no_argument, NULL, USAGE_VERSION },
 	{ "shrink", no_argument, NULL, 's' },
 	{ "validate", no_argument, NULL, 'v' },
 	{ "tracking", no_argument, NULL, 't' },
@@ -119,19 +114,6 @@ static const char help[] =
 "\n"
 "Exit status: 0 shown; 1 nothing found; 2 usage; 3 something could not be\n"
 "read (it is named, and what could be read is shown).\n";
-
-__attribute__((format(printf, 1, 2)))
-static int usage_error(const char *fmt, ...)
-{
-	va_list args;
-
-	fputs("slabinfo: ", stderr);
-	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
-	va_end(args);
-	fputs("\nTry 'slabinfo --help'.\n", stderr);
-	return -EINVAL;
-}
 
 static int set_view(struct options *opt, enum view view)
 {
@@ -224,12 +206,13 @@ static int refuse(int letter)
 	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
 		if (refused[i].letter == letter)
 			return usage_error("-%c: %s", letter, refused[i].why);
-	fputs("Try 'slabinfo --help'.\n", stderr);
-	return -EINVAL;
+	return usage_refuse();
 }
 
-static int set_option(struct options *opt, int letter, const char *arg)
+static int set_option(void *to, int letter, char *arg)
 {
+	struct options *opt = to;
+
 	switch (letter) {
 	case 'l': return set_view(opt, VIEW_LIST);
 	case 'r': return set_view(opt, VIEW_REPORT);
@@ -283,26 +266,14 @@ static bool has_colour(void)
 
 int options_parse(struct options *opt, int argc, char **argv, int *code)
 {
-	static char name[] = "slabinfo";
-	int letter, err = 0;
+	static const struct usage usage = {
+		"slabinfo", help, short_options, long_options, set_option
+	};
+	int err;
 
 	*opt = (struct options){ .colour = has_colour() };
-	*code = EXIT_USAGE;
-	/* getopt() begins its messages with it: no path, as in all others. */
-	if (argc)
-		argv[0] = name;
-	while (!err && (letter = getopt_long(argc, argv, short_options,
-					     long_options, NULL)) != -1) {
-		if (letter == 'h' || letter == OPT_VERSION) {
-			if (letter == 'h')
-				fputs(help, stdout);
-			else
-				puts("slabinfo (libslabdev) " SLABDEV_VERSION);
-			*code = EXIT_SHOWN;
-			return 1;
-		}
-		err = set_option(opt, letter, optarg);
-	}
+	err = usage_parse(&usage, argc, argv, opt);
+	*code = err > 0 ? EXIT_DONE : EXIT_USAGE;
 	if (!err)
 		err = set_pattern(opt, argv + optind, argc - optind);
 	if (!err && opt->view == VIEW_XTOTALS)

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include <slabdev/segment.h>
 #include <slabdev/slabdev.h>
 
 #include "text.h"
@@ -78,5 +79,14 @@ const char *policy_name(uint32_t mode)
 	case SLABDEV_TRIM: return "trim";
 	case SLABDEV_AGGRESSIVE: return "aggressive";
 	default: return "unknown";
+	}
+}
+
+const char *class_type_key(uint32_t type)
+{
+	switch (type) {
+	case SLABDEV_SEG_GENERAL: return "general";
+	case SLABDEV_SEG_CACHE: return "cache";
+	default: return "large";
 	}
 }

@@ -48,5 +48,7 @@ static inline uint64_t less(uint64_t a, uint64_t b)
 }
 
 const char *policy_name(uint32_t mode);
+/* For programs: of an enum slabdev_seg_class_type. */
+const char *class_type_key(uint32_t type);
 
 #endif /* SLABINFO_TEXT_H */

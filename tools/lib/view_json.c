@@ -71,19 +71,10 @@ static void put_counts(struct json *j, const struct space *s)
 	put_ops(j, "fails", s->rec.vmm.fails);
 }
 
-static const char *type_key(uint32_t type)
-{
-	switch (type) {
-	case SLABDEV_SEG_GENERAL: return "general";
-	case SLABDEV_SEG_CACHE: return "cache";
-	default: return "large";
-	}
-}
-
 static void put_shape(struct json *j, const struct slabdev_seg_class *rec)
 {
 	json_string(j, "name", rec->name);
-	json_string(j, "type", type_key(rec->type));
+	json_string(j, "type", class_type_key(rec->type));
 	json_u64(j, "generation", rec->generation);
 	json_bool(j, "constructor", rec->flags & SLABDEV_SEG_CTOR);
 	json_u64(j, "object_size", rec->object_size);

@@ -4,7 +4,8 @@
  *
  * All samples of a metric stand together, below its help and type; there are
  * no time stamps, which the collector refuses. A space is told from others by
- * pid and open id, whatever its name is.
+ * pid and open id, whatever its name is; a cache from a size class of the same
+ * name by its type.
  */
 #include <inttypes.h>
 
@@ -253,7 +254,8 @@ static void put_caches(FILE *out, const struct chosen *c)
 			put_space_labels(out, cache->space);
 			fputc(',', out);
 			put_label(out, "cache", cache->rec.name);
-			fprintf(out, "} %" PRIu64 "\n",
+			fprintf(out, ",type=\"%s\"} %" PRIu64 "\n",
+				class_type_key(cache->rec.type),
 				cache_metrics[m].value(cache));
 		}
 	}
