@@ -34,6 +34,7 @@ static const struct page pages[] = {
 	{ "Documentation/slabinfo.rst", 0 },
 	{ "Documentation/surroundings.rst", 0 },
 	{ "Documentation/coding-style.rst", 0 },
+	{ "Documentation/benchmarks.rst", 0 },
 };
 
 static void describe_page(const struct page *page, char *desc)

@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * slabbench_test.c - what slabbench does, whatever the figures are
+ *
+ * How fast something is cannot be tested on a machine that others use. So this
+ * is about the rest: that the workloads are what they claim to be (--check
+ * looks at every object that they get), that each figure is there, in order,
+ * and in both forms, and that what is missing is named.
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include <slabdev/slabdev.h>
+
+#include "tests/kunit/kunit.h"
+#include "tests/kunit/spawn.h"
+#include "tests/program.h"
+#include "tests/sanitizers.h"
+#include "tests/slabinfo_run.h"
+
+#define BENCH "tools/slabbench"
+#define PYTHON "/usr/bin/python3"
+#define OWN "--subject=slabdev,cache,bump,lifo,mag,cursor,glibc"
+
+#define bench_run(test, p, ...) \
+	program_run(test, p, (const char *const[]){ BENCH, __VA_ARGS__, \
+		    NULL }, NULL)
+
+static int count(const char *text, const char *what)
+{
+	int n = 0;
+
+	for (; (text = strstr(text, what)); text++)
+		n++;
+	return n;
+}
+
+/* ---- The workloads ---------------------------------------------------- */
+
+/* Goal: no workload has two live objects that overlap, or frees one twice. */
+static void workloads_keep_to_the_rules(struct kunit *test)
+{
+	static const struct {
+		const char *workloads;
+		int nr;		/* cells times subjects that can do them */
+	} part[] = {
+		/* A cache has one size only. */
+		{ "pair,lifo,fifo,random", 6 * 7 + 3 * (7 + 6) },
+		{ "replace,teardown,bulk", 2 * 6 + 6 + 7 },
+		/* From bump and lifo, memory never comes back. */
+		{ "pair2,neighbours2,replace2,handoff2",
+		  7 + 7 + 2 * 6 + 5 + 4 },
+	};
+	struct program p;
+	char option[80];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(part); i++) {
+		snprintf(option, sizeof(option), "--workload=%s",
+			 part[i].workloads);
+		bench_run(test, &p, "--check", OWN, option);
+		KUNIT_EXPECT_STREQ(test, p.err, "");
+		KUNIT_EXPECT_EQ(test, p.status, 0);
+		KUNIT_EXPECT_EQ_MSG(test, count(p.out, "ok "), part[i].nr,
+				    "%s", p.out);
+		expect_no_text(test, p.out, ": 0 objects");
+	}
+}
+
+/* Goal: the check finds what it looks for. null always gives one address. */
+static void check_finds_overlaps(struct kunit *test)
+{
+	struct program p;
+
+	bench_run(test, &p, "--check", "--subject=null", "--workload=fifo",
+		  "--size=256");
+	KUNIT_EXPECT_EQ(test, p.status, 1);
+	expect_text(test, p.err, "slabbench: fifo/256 null: failed: 256 bytes "
+		    "at 0x1000: overlaps a live object (256 bytes at 0x1000)");
+	/* Where only one object lives, it is right. */
+	bench_run(test, &p, "--check", "--subject=null", "--workload=pair",
+		  "--size=256");
+	KUNIT_EXPECT_EQ(test, p.status, 0);
+}
+
+/* ---- What is shown ---------------------------------------------------- */
+
+static void table_has_rows_and_ratios(struct kunit *test)
+{
+	struct program p;
+
+	bench_run(test, &p, "--quick", "--subject=slabdev,mag,glibc",
+		  "--workload=pair,replace2", "--size=256,4K,small");
+	KUNIT_EXPECT_EQ(test, p.status, 0);
+	KUNIT_EXPECT_STREQ(test, p.err, "");
+	expect_in_order(test, p.out, (const char *const[]){
+		"machine   ", "system    Linux ", "glibc ", "versions  ",
+		"slabdev " SLABDEV_VERSION, "measured  1 round of 2 samples "
+		"(a trial), seed 1", "readings  ", "\npair: allocate an "
+		"object and free it; ns a pair\n", "256         4K\n",
+		"\n  slabdev ", "\n  mag ", "\n  glibc ", "\n  slabdev/mag ",
+		"\n  slabdev/best ", "\nreplace2: ", "      small\n",
+		"\n  slabdev ", NULL });
+	expect_no_text(test, p.out, "jemalloc");
+}
+
+static const char json_script[] =
+"import json, sys\n"
+"d = json.load(sys.stdin)\n"
+"assert d['version'] == 1\n"
+"m = d['machine']\n"
+"assert m['processors'] > 0 and m['memory'] > 0 and m['release'], m\n"
+"assert d['method']['seed'] == 7 and d['method']['rounds'] == 3\n"
+"assert d['method']['best_reading'] > 0\n"
+"names = [s['name'] for s in d['subjects']]\n"
+"assert names == ['slabdev', 'cache', 'mag', 'nowhere'], names\n"
+"assert d['subjects'][0]['kind'] == 'ours'\n"
+"cells = [(c['workload'], c['size']) for c in d['cells']]\n"
+"assert cells == [('pair', '256'), ('lifo', '256'), ('lifo', 'mixed'),\n"
+"                 ('metadata', '256')], cells\n"
+"for c in d['cells']:\n"
+"    assert [r['subject'] for r in c['results']] == names\n"
+"    can = [r['status'] for r in c['results']]\n"
+"    figure = c['workload'] == 'metadata'\n"
+"    mixed = c['size'] == 'mixed'\n"
+"    assert can[0] == 'measured', can\n"
+"    assert can[1] == ('none' if figure or mixed else 'measured'), can\n"
+"    assert can[2] == ('none' if figure else 'measured'), can\n"
+"    assert can[3] == 'absent', can\n"
+"    for r in c['results']:\n"
+"        if r['status'] != 'measured':\n"
+"            assert 'value' not in r, r\n"
+"            assert (r['why'] != '') == (r['status'] == 'absent'), r\n"
+"            continue\n"
+"        v = r['value']\n"
+"        assert 0 < v['low'] <= v['median'] <= v['high'], r\n"
+"        rounds = [s['round'] for s in r['samples']]\n"
+"        assert rounds == ([0] if figure else [0, 0, 1, 1, 2, 2]), r\n"
+"        assert 0 <= r['nr_quiet'] <= len(rounds)\n"
+"        if not figure:\n"
+"            assert all(s['reading'] > 0 for s in r['samples']), r\n"
+"            q = r['ratio']\n"
+"            assert 0 < q['low'] <= q['median'] <= q['high'], r\n"
+"            assert r['subject'] != 'mag' or q['median'] == 1, r\n"
+"print('ok')\n";
+
+/* Runs @script with the file @path as its input; it must print "ok". */
+static void check_with_python(struct kunit *test, const char *path,
+			      const char *script)
+{
+	struct kunit_process p;
+
+	kunit_run_program(test, &p, (const char *const[]){
+		"sh", "-c", PYTHON " -c \"$1\" <\"$2\"", "sh", script, path,
+		NULL });
+	KUNIT_EXPECT_EQ_MSG(test, p.exit_code, 0, "%s", p.err);
+	KUNIT_EXPECT_STREQ(test, p.out, "ok\n");
+}
+
+static void remove_file(void *path)
+{
+	unlink(path);
+}
+
+/* A file name for slabbench to write to, as an option. */
+static const char *file_option(struct kunit *test, const char *option,
+			       const char **path)
+{
+	size_t n = strlen(option);
+	char *text = kunit_kzalloc(test, n + 64);
+	int fd;
+
+	sprintf(text, "%s/tmp/slabbench-test-XXXXXX", option);
+	fd = mkstemp(text + n);
+	KUNIT_ASSERT_GE(test, fd, 0);
+	close(fd);
+	kunit_add_action(test, remove_file, text + n);
+	*path = text + n;
+	return text;
+}
+
+static void json_is_complete(struct kunit *test)
+{
+	const char *path, *json = file_option(test, "--json=", &path);
+	struct program p;
+
+	if (access(PYTHON, X_OK))
+		kunit_skip(test, "there is no " PYTHON);
+	bench_run(test, &p, "--quick", "--rounds=3", "--seed=7",
+		  "--library=nowhere=/nowhere.so",
+		  "--subject=slabdev,cache,mag,nowhere",
+		  "--workload=pair,lifo,metadata", "--size=256,mixed", json);
+	KUNIT_EXPECT_EQ(test, p.status, 0);
+	/* A file has one, so that the tables are on standard output. */
+	expect_text(test, p.out, "\nlifo: ");
+	check_with_python(test, path, json_script);
+	/* Without one they are not. */
+	bench_run(test, &p, "--quick", "--subject=null", "--workload=pair",
+		  "--size=64", "--json");
+	KUNIT_EXPECT_EQ(test, strncmp(p.out, "{\"version\":1,", 13), 0);
+	KUNIT_EXPECT_PTR_EQ(test, strchr(p.out, '\n'),
+			    p.out + strlen(p.out) - 1);
+}
+
+static const char svg_script[] =
+"import sys, xml.etree.ElementTree as e\n"
+"ns = '{http://www.w3.org/2000/svg}'\n"
+"root = e.parse(sys.stdin).getroot()\n"
+"assert root.tag == ns + 'svg'\n"
+"groups = root.findall(ns + 'g')\n"
+"assert len(groups) == 2, groups\n"
+"for g in groups:\n"
+"    assert len(g.findall(ns + 'circle')) == 3\n"
+"    words = [t.text for t in g.findall(ns + 'text')]\n"
+"    assert 'slabdev' in words and 'mag' in words, words\n"
+"print('ok')\n";
+
+static void picture_has_a_panel_for_each_cell(struct kunit *test)
+{
+	const char *path, *svg = file_option(test, "--svg=", &path);
+	struct program p;
+
+	if (access(PYTHON, X_OK))
+		kunit_skip(test, "there is no " PYTHON);
+	bench_run(test, &p, "--quick", "--subject=slabdev,mag,glibc",
+		  "--workload=pair,bulk,metadata", "--size=256", svg);
+	KUNIT_EXPECT_EQ(test, p.status, 0);
+	check_with_python(test, path, svg_script);
+}
+
+static void list_names_what_there_is(struct kunit *test)
+{
+	struct program p;
+
+	bench_run(test, &p, "--list", "--library=mine=/lib/mine.so");
+	KUNIT_EXPECT_EQ(test, p.status, 0);
+	expect_in_order(test, p.out, (const char *const[]){
+		"Workloads", "\n  pair ", " 64 256 1K 4K 64K 1M\n",
+		"\n  random ", "\n  handoff2 ", "\n  metadata ",
+		"\n  phases ", " peak limit\n", "Subjects", "\n  slabdev ",
+		"\n  mag ", "\n  cursor ", "\n  glibc ", "\n  jemalloc ",
+		"\n  mimalloc ",
+		"\n  tcmalloc ", "\n  mine         /lib/mine.so\n", NULL });
+}
+
+/* ---- What is not there ------------------------------------------------ */
+
+static void missing_peer_is_named_and_skipped(struct kunit *test)
+{
+	struct program p;
+
+	bench_run(test, &p, "--quick", "--library=jemalloc=/nowhere.so",
+		  "--subject=mag,jemalloc", "--workload=pair", "--size=64,256");
+	KUNIT_EXPECT_EQ(test, p.status, 0);
+	expect_text(test, p.out, "\n  mag ");
+	expect_no_text(test, p.out, "\n  jemalloc ");
+	/* Once, though there were two cells. */
+	KUNIT_EXPECT_EQ(test, count(p.err, "jemalloc is left out: "), 1);
+	expect_text(test, p.err, "/nowhere.so: cannot open");
+	/* Nobody is left: that is a failure. */
+	bench_run(test, &p, "--quick", "--library=jemalloc=/nowhere.so",
+		  "--subject=jemalloc", "--workload=pair", "--size=64");
+	KUNIT_EXPECT_EQ(test, p.status, 1);
+}
+
+/* Its malloc() would be that of libc, and be measured under a wrong name. */
+static void library_without_malloc_is_refused(struct kunit *test)
+{
+	struct program p;
+
+	bench_run(test, &p, "--quick", "--library=math=libm.so.6",
+		  "--subject=math", "--workload=pair", "--size=64");
+	KUNIT_EXPECT_EQ(test, p.status, 1);
+	expect_text(test, p.err, "math is left out: libm.so.6: has no malloc");
+}
+
+/* Whatever peers this machine has, they pass the check. */
+static void installed_peers_keep_to_the_rules(struct kunit *test)
+{
+	struct program p;
+
+	if (IS_SANITIZED)
+		kunit_skip(test, "a sanitizer has its own malloc");
+	bench_run(test, &p, "--check", "--subject=jemalloc,mimalloc,tcmalloc",
+		  "--workload=fifo,handoff2");
+	expect_no_text(test, p.err, "failed");
+	if (p.status)
+		kunit_skip(test, "no peer is installed");
+}
+
+/* Goal: a subject that fails is named, and the others are still measured. */
+static void failure_is_named(struct kunit *test)
+{
+	struct kunit_process p;
+
+	if (IS_SANITIZED)
+		kunit_skip(test, "a sanitizer needs the addresses");
+	kunit_run_program(test, &p, (const char *const[]){
+		"sh", "-c", "ulimit -v 400000; exec \"$0\" --quick "
+		"--subject=null,bump,glibc --workload=flat --size=1e7 "
+		"--seed=3", program_path(test, BENCH), NULL });
+	KUNIT_EXPECT_EQ(test, p.exit_code, 0);
+	expect_text(test, p.err, "bump is left out: cannot reserve addresses");
+	expect_text(test, p.out, "\n  null ");
+	kunit_run_program(test, &p, (const char *const[]){
+		"sh", "-c", "ulimit -v 60000; exec \"$0\" --quick "
+		"--subject=null,glibc --workload=replace --size=mixed",
+		program_path(test, BENCH), NULL });
+	KUNIT_EXPECT_EQ(test, p.exit_code, 1);
+	expect_text(test, p.err, "slabbench: replace/mixed glibc: failed: "
+		    "Cannot allocate memory");
+	expect_text(test, p.out, "\n  null ");
+}
+
+/* ---- Options ---------------------------------------------------------- */
+
+static void bad_options(struct kunit *test)
+{
+	static const struct {
+		const char *args[3];
+		const char *complaint;
+	} bad[] = {
+		{ { "--workload=pair,pears" }, "there is no pears" },
+		{ { "--size=3" }, "--size: there is no 3" },
+		{ { "--subject=mallok" }, "there is no mallok" },
+		{ { "--rounds=0" }, "--rounds=0: a number from 1 to" },
+		{ { "--rounds=-1" }, "a number from 1 to" },
+		{ { "--rounds=1x" }, "a number from 1 to" },
+		{ { "--seed=" }, "a number from 0 to" },
+		{ { "--library=x" }, "NAME=FILE is needed" },
+		{ { "--library=mag=/a.so" }, "mag is not a library" },
+		{ { "--check", "--callgrind" }, "exclude each other" },
+		{ { "pair" }, "pair: only options are taken" },
+		{ { "--fast" }, "unrecognized option" },
+		{ { "--workload=" }, "nothing to measure: no chosen workload" },
+		{ { "--workload=pair", "--size=1e7" }, "has a chosen size" },
+		{ { "--subject=" }, "nothing to measure: no subject" },
+		{ { "--child=a" }, "--child=a" },
+		{ { "--child=mag:pair:3" }, "--child=mag:pair:3" },
+	};
+	struct program p;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		program_run(test, &p, (const char *const[]){
+			    BENCH, bad[i].args[0], bad[i].args[1], NULL },
+			    NULL);
+		KUNIT_EXPECT_EQ_MSG(test, p.status, 2, "%s", bad[i].args[0]);
+		expect_text(test, p.err, bad[i].complaint);
+		expect_text(test, p.err, "Try 'slabbench --help'.\n");
+		KUNIT_EXPECT_EQ(test, strncmp(p.err, "slabbench: ", 11), 0);
+		KUNIT_EXPECT_STREQ(test, p.out, "");
+	}
+}
+
+static void help_and_version(struct kunit *test)
+{
+	struct program p;
+
+	bench_run(test, &p, "--help");
+	KUNIT_EXPECT_EQ(test, p.status, 0);
+	expect_text(test, p.out, "Usage: slabbench [OPTION]...\n");
+	bench_run(test, &p, "--version");
+	KUNIT_EXPECT_STREQ(test, p.out,
+			   "slabbench (libslabdev) " SLABDEV_VERSION "\n");
+}
+
+static void output_that_cannot_be_written(struct kunit *test)
+{
+	struct kunit_process p;
+	struct program own;
+
+	kunit_run_program(test, &p, (const char *const[]){
+			  "sh", "-c", "exec \"$0\" --list >/dev/full",
+			  program_path(test, BENCH), NULL });
+	KUNIT_EXPECT_EQ(test, p.exit_code, 3);
+	expect_text(test, p.err, "standard output cannot be written");
+	bench_run(test, &own, "--quick", "--subject=null", "--workload=pair",
+		  "--size=64", "--svg=/nowhere/a.svg");
+	KUNIT_EXPECT_EQ(test, own.status, 3);
+	expect_text(test, own.err, "slabbench: /nowhere/a.svg: ");
+	expect_text(test, own.out, "\n  null ");
+}
+
+/* ---- Instructions ----------------------------------------------------- */
+
+/* Goal: the count is that of the loop and the calls, and of nothing else. */
+static void callgrind_counts_instructions(struct kunit *test)
+{
+	struct kunit_process p;
+	double null, bump;
+
+	if (IS_SANITIZED)
+		kunit_skip(test, "valgrind does not run sanitizers");
+	kunit_run_program(test, &p, (const char *const[]){
+		"sh", "-c", "command -v valgrind", NULL });
+	if (p.exit_code)
+		kunit_skip(test, "valgrind is not installed");
+	kunit_run_program(test, &p, (const char *const[]){
+		program_path(test, BENCH), "--callgrind", "--workload=pair",
+		"--size=256", "--subject=null,bump", NULL });
+	KUNIT_ASSERT_EQ_MSG(test, p.exit_code, 0, "%s", p.err);
+	expect_text(test, p.out, "; instructions\n");
+	KUNIT_ASSERT_NOT_NULL(test, strstr(p.out, "\n  null "));
+	KUNIT_ASSERT_NOT_NULL(test, strstr(p.out, "\n  bump "));
+	KUNIT_EXPECT_EQ(test, sscanf(strstr(p.out, "\n  null "),
+				     "\n  null %lf", &null), 1);
+	KUNIT_EXPECT_EQ(test, sscanf(strstr(p.out, "\n  bump "),
+				     "\n  bump %lf", &bump), 1);
+	KUNIT_EXPECT_TRUE_MSG(test, null > 4 && null < bump && bump < 100,
+			      "%s", p.out);
+}
+
+static void valgrind_that_is_missing_is_named(struct kunit *test)
+{
+	struct kunit_process p;
+
+	kunit_run_program(test, &p, (const char *const[]){
+		"sh", "-c", "PATH=/nowhere; export PATH; exec \"$0\" "
+		"--callgrind --workload=pair --size=64 --subject=null",
+		program_path(test, BENCH), NULL });
+	KUNIT_EXPECT_EQ(test, p.exit_code, 1);
+	expect_text(test, p.err, "slabbench: valgrind is not installed\n");
+}
+
+static const struct kunit_case slabbench_cases[] = {
+	KUNIT_CASE(workloads_keep_to_the_rules, .timeout_s = 300),
+	KUNIT_CASE(check_finds_overlaps),
+	KUNIT_CASE(table_has_rows_and_ratios),
+	KUNIT_CASE(json_is_complete, .timeout_s = 300),
+	KUNIT_CASE(picture_has_a_panel_for_each_cell),
+	KUNIT_CASE(list_names_what_there_is),
+	KUNIT_CASE(missing_peer_is_named_and_skipped),
+	KUNIT_CASE(library_without_malloc_is_refused),
+	KUNIT_CASE(installed_peers_keep_to_the_rules, .timeout_s = 300),
+	KUNIT_CASE(failure_is_named),
+	KUNIT_CASE(bad_options),
+	KUNIT_CASE(help_and_version),
+	KUNIT_CASE(output_that_cannot_be_written),
+	KUNIT_CASE_SLOW(callgrind_counts_instructions, .timeout_s = 300),
+	KUNIT_CASE(valgrind_that_is_missing_is_named),
+	{}
+};
+
+static const struct kunit_suite slabbench_suite = {
+	.name = "slabbench",
+	.cases = slabbench_cases,
+};
+kunit_test_suite(slabbench_suite);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * figure.h - what is measured in bytes instead of time.
+ */
+#ifndef SLABBENCH_FIGURE_H
+#define SLABBENCH_FIGURE_H
+
+struct run;
+
+/* Bytes of host memory for each live object, beyond the object. */
+int figure_metadata(struct run *run, double *value);
+/* The most memory held, or the least that suffices, over the most live. */
+int figure_phases(struct run *run, double *value);
+
+#endif /* SLABBENCH_FIGURE_H */

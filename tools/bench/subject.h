@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * subject.h - who is measured.
+ *
+ * ours		the general calls of libslabdev, and a cache
+ * floors	what can be done at best: see floor.h
+ * peers	malloc() of glibc, and of libraries that are loaded when they
+ *		are installed; one that is not is named and left out
+ *
+ * A process opens one subject.
+ */
+#ifndef SLABBENCH_SUBJECT_H
+#define SLABBENCH_SUBJECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "calls.h"
+
+#define SUBJECT_MAX 24
+#define SUBJECT_TEXT 256
+
+enum subject_kind {
+	KIND_OURS,
+	KIND_FLOOR,
+	KIND_PEER,
+};
+
+/* How a figure of its memory is got. */
+enum subject_memory {
+	MEMORY_NONE,		/* not at all */
+	MEMORY_ACCOUNT,		/* from the accounts that it keeps */
+	MEMORY_RESIDENT,	/* from the system, its objects being written */
+};
+
+/**
+ * struct subject - an allocator
+ * @name: of the subject
+ * @what: in words
+ * @kind: an enum subject_kind
+ * @one_size: all its objects have one size
+ * @one_way: memory does not come back from a thread that frees it to the one
+ *           that allocates, so that it would grow for ever
+ * @memory: an enum subject_memory
+ * @fake: it hands one address out again and again
+ * @path: of the library to load; NULL: none
+ * @open: gets ready for objects of @size (those of one size) within @limit
+ *        bytes (0: no limit); false: @why says why not
+ * @close: gives everything back; NULL: cannot
+ * @peak: bytes of memory held at most; of MEMORY_ACCOUNT only
+ * @version: written to a text of SUBJECT_TEXT bytes
+ */
+struct subject {
+	const char *name;
+	const char *what;
+	enum subject_kind kind;
+	enum subject_memory memory;
+	bool one_size;
+	bool one_way;
+	bool fake;
+	const char *path;
+	bool (*open)(const struct subject *s, struct calls *c, size_t size,
+		     uint64_t limit, char *why);
+	void (*close)(const struct calls *c);
+	uint64_t (*peak)(const struct calls *c);
+	void (*version)(const struct subject *s, char *text);
+};
+
+struct cell;
+
+/* All of them: @nr is set. */
+const struct subject *subjects(unsigned int *nr);
+/* By name; NULL: there is none. */
+const struct subject *subject_find(const char *name);
+/* A library of malloc() and free() from now on, known or new. 0 or -ENOSPC. */
+int subject_add_library(const char *name, const char *path);
+/* Can it do this at all? */
+bool subject_can(const struct subject *s, const struct cell *cell);
+
+/* ours.c */
+extern const struct subject ours_general;
+extern const struct subject ours_cache;
+/* floor_*.c */
+extern const struct subject floor_null;
+extern const struct subject floor_bump;
+extern const struct subject floor_lifo;
+extern const struct subject floor_mag;
+extern const struct subject floor_cursor;
+/* peer.c */
+extern const struct subject peer_glibc;
+bool peer_open(const struct subject *s, struct calls *c, size_t size,
+	       uint64_t limit, char *why);
+void peer_version(const struct subject *s, char *text);
+
+#endif /* SLABBENCH_SUBJECT_H */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * replay_options.h - what slabreplay was asked for.
+ *
+ * How the space is opened is said by the parameters of the library, which are
+ * documented already: --policy, --limit and --sheaf set SLABDEV_POLICY,
+ * SLABDEV_LIMIT and SLABDEV_SHEAF, and the library judges the values.
+ */
+#ifndef SLABREPLAY_OPTIONS_H
+#define SLABREPLAY_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * struct replay_options - what is wanted
+ * @paths: the traces
+ * @nr_paths: how many
+ * @loops: how often all of them are replayed
+ * @json: print JSON
+ * @touch: write to each page of each object
+ */
+struct replay_options {
+	char **paths;
+	size_t nr_paths;
+	uint64_t loops;
+	bool json;
+	bool touch;
+};
+
+/* 0: go on; 1: there is nothing more to do; *@code is the exit status. */
+int replay_options_parse(struct replay_options *opt, int argc, char **argv,
+			 int *code);
+
+#endif /* SLABREPLAY_OPTIONS_H */
