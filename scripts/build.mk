@@ -17,6 +17,8 @@ include tools/Makefile
 tools := $(addprefix $(o)tools/,$(tools-y))
 
 include tests/Makefile
+include tests/explore/Makefile
+explore := $(addprefix $(o)tests/,$(explore-y))
 test-objs := $(addprefix $(o)tests/,$(test-y))
 test-run := $(o)tests/run
 test-progs := $(addprefix $(o)tests/,$(test-progs-y))
@@ -135,6 +137,27 @@ $$(call link,$(o)tests/$(1),$$($(1)-objs) $$($(1)-others) $(lib-objs), \
 endef
 $(foreach p,$(test-progs-y),$(eval $(call test-prog,$(p))))
 
+# The explorer has a copy of the library with a call at each access to memory,
+# and answers the calls itself: no sanitizer has a part in it.
+explore-objs := $(addprefix $(o)tests/explore/,$(explore-objs))
+explore-lib := $(lib-objs:$(o)%=$(o)tests/explore/lib/%)
+explore-flags := $(filter-out $(sanitizer),$(test-flags))
+explore-cflags = $(filter-out --coverage -fprofile-% -ftest-coverage -flto%, \
+	$(CFLAGS))
+$(call compile,$(explore-objs),explore)
+
+all-objs += $(explore-lib)
+$(explore-lib): $(o)tests/explore/lib/%.o: %.c $(vars) scripts/flags.mk
+	$(call say,CC)
+	$(Q)mkdir -p $(@D) && $(CC) $(explore-flags) \
+		-include tests/explore/prelude.h $(CPPFLAGS) \
+		$(explore-cflags) -fsanitize=thread -MMD -MP -c -o $@ $<
+
+$(explore): $(explore-objs) $(explore-lib) $(lists)
+	$(call say,LD)
+	$(Q)$(CC) $(explore-cflags) $(LDFLAGS) -o $@ $(explore-objs) \
+		$(explore-lib) $(explore-wraps:%=-Wl,--wrap=%) $(system-libs)
+
 # ---- Goals --------------------------------------------------------------
 
 .PHONY: all lib tools samples tests
@@ -142,7 +165,8 @@ all: lib tools samples tests
 lib: $(o)libslabdev.a $(o)libslabdev.so.0 $(o)libslabdev.so
 tools: $(tools)
 samples: $(samples)
-tests: $(if $(CONFIG_KUNIT),$(test-run) $(test-progs))
+tests: $(if $(CONFIG_KUNIT),$(test-run) $(test-progs) \
+	$(explore))
 
 tests:
 	@:

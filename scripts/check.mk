@@ -14,7 +14,7 @@ ifneq ($(findstring thread,$(SANITIZE)),)
 export TSAN_OPTIONS ?= detect_deadlocks=0
 endif
 
-.PHONY: check check-long demo lint fuzz fuzzers htmldocs
+.PHONY: check check-long demo lint fuzz fuzzers coverage mutants htmldocs
 
 run-tests = $(if $(CONFIG_KUNIT),$(test-run) $(TESTARGS),echo \
 	"make $@: CONFIG_KUNIT is off, so that there are no tests" >&2; false)
@@ -50,6 +50,16 @@ fuzz: fuzzers
 		O=$(o).fuzz CC=clang SANITIZE=fuzzer-no-link,address,undefined \
 		FUZZ='$(FUZZ)' fuzzers
 	$(Q)FUZZ_SECONDS=$(FUZZ_SECONDS) sh scripts/fuzz $(o).fuzz $(fuzzers)
+
+coverage:
+	$(Q)MAKE='$(make-alone)' scripts/coverage/run $(o).coverage $(TESTARGS)
+
+MUTANTS ?= $(wildcard vmm/*.[ch] slab/*.[ch])
+MUTANT_JOBS ?= $(shell nproc)
+MUTANT_SECONDS ?= 0
+mutants:
+	$(Q)tests/mutants/run --make '$(make-alone)' --out $(o).mutants \
+		--jobs $(MUTANT_JOBS) --time $(MUTANT_SECONDS) $(MUTANTS)
 
 htmldocs:
 	$(call say,SPHINX)

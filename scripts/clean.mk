@@ -8,8 +8,8 @@ made-dirs := $(wildcard $(addprefix $(o),core vmm slab tools samples tests))
 made := $(addprefix $(o),libslabdev.o libslabdev.a libslabdev.so \
 	libslabdev.so.0) \
 	$(tools) $(samples) \
-	$(addprefix $(o)tests/,run $(test-progs-)) \
-	$(vars) $(lists) $(o)Documentation/html
+	$(addprefix $(o)tests/,run $(test-progs-) $(explore-)) \
+	$(vars) $(lists) $(o)Documentation/html $(o)tests/explore/lib
 
 .PHONY: clean mrproper
 
@@ -20,4 +20,4 @@ clean:
 mrproper: clean
 	$(Q)rm -rf $(config) $(config).old $(config).new $(o)defconfig \
 		$(o)include/config $(o)include/generated $(addprefix $(o), \
-		.fuzz)
+		.coverage .fuzz .mutants)

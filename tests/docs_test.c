@@ -33,6 +33,7 @@ static const struct page pages[] = {
 	{ "Documentation/configuration.rst", 2 },
 	{ "Documentation/slabinfo.rst", 0 },
 	{ "Documentation/surroundings.rst", 0 },
+	{ "Documentation/testing.rst", 0 },
 	{ "Documentation/coding-style.rst", 0 },
 	{ "Documentation/benchmarks.rst", 0 },
 };
