@@ -17,6 +17,12 @@ include tools/Makefile
 tools := $(addprefix $(o)tools/,$(tools-y))
 
 include tests/Makefile
+include tests/model/Makefile
+model-objs := $(addprefix $(o)tests/model/,$(model-y))
+model-lib-of = $(o)tests/model/$(if $(filter-out \
+	$(model-newest),$(1)),cuda-$(1)/)libcuda.so.1
+model-libs := $(if $(model-y),$(foreach a,$(model-ages),$(call \
+	model-lib-of,$(a))))
 include tests/explore/Makefile
 explore := $(addprefix $(o)tests/,$(explore-y))
 test-objs := $(addprefix $(o)tests/,$(test-y))
@@ -74,7 +80,7 @@ endef
 
 # An object that left a list must leave what was linked from it.
 lists := $(o).build-lists
-list-values := $(sort $(lib-objs) $(test-objs) $(foreach p, \
+list-values := $(sort $(lib-objs) $(test-objs) $(model-objs) $(foreach p, \
 	$(tools-y) $(samples-y) $(test-progs-y),$($(p)-objs)))
 ifneq ($(list-values),$(strip $(file <$(lists))))
 $(lists): FORCE
@@ -137,6 +143,27 @@ $$(call link,$(o)tests/$(1),$$($(1)-objs) $$($(1)-others) $(lib-objs), \
 endef
 $(foreach p,$(test-progs-y),$(eval $(call test-prog,$(p))))
 
+# The driver model, once for each age: what differs is its version, and what it
+# exports.
+$(call compile,$(model-objs),lib)
+
+# $(call model-lib,AGE)
+define model-lib
+$(call model-lib-of,$(1)): $(model-objs) $(lists) vmm/cuda_funcs.h \
+		tests/model/exports.awk tests/model/first.c
+	$$(call say,LD)
+	$(Q)mkdir -p $$(@D) && awk -v age=$(1) -f tests/model/exports.awk \
+		vmm/cuda_funcs.h tests/model/first.c >$$@.map
+	$(Q)echo 'const int model_version = 1000 * $(subst .,+10*,$(1));' | \
+		$$(CC) $$(lib-flags) $$(CPPFLAGS) $$(CFLAGS) \
+		-Wno-missing-declarations -x c -c -o $$@.o -
+	$(Q)$$(CC) $$(CFLAGS) $$(sanitizer) -shared \
+		-Wl,-soname,libcuda.so.1 -Wl,--version-script=$$@.map \
+		-Wl,-z,nodelete $$(if $$(SANITIZE),,-Wl,-z,defs) $$(LDFLAGS) \
+		-o $$@ $(model-objs) $$@.o $$(system-libs)
+endef
+$(if $(model-y),$(foreach a,$(model-ages),$(eval $(call model-lib,$(a)))))
+
 # The explorer has a copy of the library with a call at each access to memory,
 # and answers the calls itself: no sanitizer has a part in it.
 explore-objs := $(addprefix $(o)tests/explore/,$(explore-objs))
@@ -165,7 +192,7 @@ all: lib tools samples tests
 lib: $(o)libslabdev.a $(o)libslabdev.so.0 $(o)libslabdev.so
 tools: $(tools)
 samples: $(samples)
-tests: $(if $(CONFIG_KUNIT),$(test-run) $(test-progs) \
+tests: $(if $(CONFIG_KUNIT),$(test-run) $(test-progs) $(model-libs) \
 	$(explore))
 
 tests:

@@ -9,6 +9,8 @@ made := $(addprefix $(o),libslabdev.o libslabdev.a libslabdev.so \
 	libslabdev.so.0) \
 	$(tools) $(samples) \
 	$(addprefix $(o)tests/,run $(test-progs-) $(explore-)) \
+	$(foreach a,$(model-ages),$(call model-lib-of,$(a)) \
+		$(call model-lib-of,$(a)).map) \
 	$(vars) $(lists) $(o)Documentation/html $(o)tests/explore/lib
 
 .PHONY: clean mrproper

@@ -34,6 +34,7 @@ static const struct page pages[] = {
 	{ "Documentation/slabinfo.rst", 0 },
 	{ "Documentation/surroundings.rst", 0 },
 	{ "Documentation/testing.rst", 0 },
+	{ "Documentation/driver-model.rst", 0 },
 	{ "Documentation/coding-style.rst", 0 },
 	{ "Documentation/benchmarks.rst", 0 },
 };
@@ -311,10 +312,11 @@ static void names_exist(struct kunit *test)
 	struct names names = {
 		.page = page->name,
 		.interface = docs_read(test, (const char *const[]){
-			"include/slabdev/*.h", "core/param.c", NULL }),
+			"include/slabdev/*.h", "core/param.c",
+			"tests/model/model.h", NULL }),
 		.headers = docs_read(test, (const char *const[]){
 			"include/slabdev/*.h", "core/*.h", "vmm/*.h",
-			"slab/*.h", NULL }),
+			"slab/*.h", "tests/model/model.h", NULL }),
 		.kconfig = docs_read(test, (const char *const[]){
 			"*/Kconfig", NULL }),
 		.goals = docs_read_one(test, "scripts/help.txt"),
