@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* copy.c - statements about fills and copies, plain and in rows. */
+/* copy.c - statements about fills and copies of one piece; see also rows.c. */
 #include "tests/contract/driver.h"
-
-#define PITCH 64
 
 /* A fill of units at an odd address is INVALID_VALUE, or a fault. */
 static void c162_misaligned(struct kunit *test)
@@ -95,136 +93,6 @@ static void c167_copy_in_dead_context(struct kunit *test)
 	area_close(test, &a);
 }
 
-/* ---- In rows -------------------------------------------------------- */
-
-/* A pitch that is smaller than a row is INVALID_VALUE. */
-static void c201_fill2d_pitch(struct kunit *test)
-{
-	struct area a = area_open(test, bench_of(test)->g);
-
-	EXPECT_CU(test, cuMemsetD2D8(a.ptr, 16, 1, 32, 4), 1);
-	EXPECT_CU(test, cuMemsetD2D32(a.ptr, 16, 1, 8, 4), 1);
-	area_close(test, &a);
-}
-
-static CUDA_MEMCPY2D rectangle(CUdeviceptr src, void *host)
-{
-	CUDA_MEMCPY2D p = {
-		.srcMemoryType = CU_MEMORYTYPE_DEVICE,
-		.srcDevice = src, .srcPitch = PITCH,
-		.dstMemoryType = CU_MEMORYTYPE_HOST,
-		.dstHost = host, .dstPitch = PITCH,
-		.WidthInBytes = 16, .Height = 4,
-	};
-
-	return p;
-}
-
-/* No rows, or rows of nothing, succeed. */
-static void c202_rows_of_nothing(struct kunit *test)
-{
-	struct area a = area_open(test, bench_of(test)->g);
-	char host[4 * PITCH];
-	CUDA_MEMCPY2D p = rectangle(a.ptr, host);
-
-	EXPECT_CU(test, cuMemsetD2D8(a.ptr, PITCH, 1, 0, 4), 0);
-	EXPECT_CU(test, cuMemsetD2D8(a.ptr, PITCH, 1, 16, 0), 0);
-	p.Height = 0;
-	EXPECT_CU(test, cuMemcpy2D(&p), 0);
-	area_close(test, &a);
-}
-
-/* Units at an odd address or pitch are INVALID_VALUE. */
-static void c203_fill2d_misaligned(struct kunit *test)
-{
-	struct area a = area_open(test, bench_of(test)->g);
-
-	EXPECT_CU(test, cuMemsetD2D32(a.ptr + 2, PITCH, 1, 4, 4), 1, 716);
-	EXPECT_CU(test, cuMemsetD2D16(a.ptr, PITCH + 1, 1, 4, 4), 1, 716);
-	cu.cuMemUnmap(a.ptr, a.size);
-	cu.cuMemRelease(a.handle);
-	cu.cuMemAddressFree(a.ptr, a.size);
-}
-
-/* A fill in rows writes the rows, and nothing between them. */
-static void c204_fill2d(struct kunit *test)
-{
-	struct area a = area_open(test, bench_of(test)->g);
-	unsigned char got[4 * PITCH];
-	int i;
-
-	MUST(test, cuMemsetD8(a.ptr, 0, sizeof(got)));
-	EXPECT_CU(test, cuMemsetD2D16(a.ptr, PITCH, 0x2040, 8, 4), 0);
-	MUST(test, cuMemcpyDtoH(got, a.ptr, sizeof(got)));
-	for (i = 0; i < 4; i++) {
-		KUNIT_EXPECT_EQ(test, got[i * PITCH], 0x40);
-		KUNIT_EXPECT_EQ(test, got[i * PITCH + 15], 0x20);
-		KUNIT_EXPECT_EQ(test, got[i * PITCH + 16], 0);
-	}
-	area_close(test, &a);
-}
-
-/* A copy with a pitch that is smaller than a row is INVALID_VALUE. */
-static void c205_copy2d_pitch(struct kunit *test)
-{
-	struct area a = area_open(test, bench_of(test)->g);
-	char host[4 * PITCH];
-	CUDA_MEMCPY2D p = rectangle(a.ptr, host);
-
-	p.srcPitch = 8;
-	EXPECT_CU(test, cuMemcpy2D(&p), 1);
-	p.srcPitch = PITCH;
-	p.dstPitch = 8;
-	EXPECT_CU(test, cuMemcpy2D(&p), 1);
-	area_close(test, &a);
-}
-
-/* A copy in rows copies the rectangle, in all three forms. */
-static void c206_copy2d(struct kunit *test)
-{
-	struct area a = area_open(test, bench_of(test)->g);
-	unsigned char host[4 * PITCH] = { 0 };
-	CUDA_MEMCPY2D p = rectangle(a.ptr, host);
-	int i;
-
-	for (i = 0; i < 4; i++)
-		MUST(test, cuMemsetD8(a.ptr + (unsigned int)i * PITCH,
-				      (unsigned char)(i + 1), PITCH));
-	p.srcXInBytes = 4;
-	p.dstXInBytes = 8;
-	EXPECT_CU(test, cuMemcpy2D(&p), 0);
-	for (i = 0; i < 4; i++) {
-		KUNIT_EXPECT_EQ(test, host[i * PITCH + 7], 0);
-		KUNIT_EXPECT_EQ(test, host[i * PITCH + 8], i + 1);
-		KUNIT_EXPECT_EQ(test, host[i * PITCH + 23], i + 1);
-		KUNIT_EXPECT_EQ(test, host[i * PITCH + 24], 0);
-	}
-	p.dstXInBytes = 32;
-	EXPECT_CU(test, cuMemcpy2DUnaligned(&p), 0);
-	KUNIT_EXPECT_EQ(test, host[3 * PITCH + 32], 4);
-	p.dstXInBytes = 48;
-	EXPECT_CU(test, cuMemcpy2DAsync(&p, NULL), 0);
-	EXPECT_CU(test, cuCtxSynchronize(), 0);
-	KUNIT_EXPECT_EQ(test, host[3 * PITCH + 48], 4);
-	area_close(test, &a);
-}
-
-/* A pitch above the device's maximum is INVALID_VALUE. */
-static void c207_copy2d_max_pitch(struct kunit *test)
-{
-	struct area a = area_open(test, bench_of(test)->g);
-	char host[PITCH];
-	CUDA_MEMCPY2D p = rectangle(a.ptr, host);
-	int most = 0;
-
-	MUST(test, cuDeviceGetAttribute(&most,
-			CU_DEVICE_ATTRIBUTE_MAX_PITCH, 0));
-	p.Height = 1;
-	p.srcPitch = (size_t)most + 1;
-	EXPECT_CU(test, cuMemcpy2D(&p), 1);
-	area_close(test, &a);
-}
-
 static const struct kunit_case cases[] = {
 	KUNIT_CASE_ISOLATED(c162_misaligned),
 	KUNIT_CASE(c163_nothing),
@@ -232,13 +100,6 @@ static const struct kunit_case cases[] = {
 	KUNIT_CASE(c165_copy_beyond),
 	KUNIT_CASE(c166_copy_waits),
 	KUNIT_CASE_ISOLATED(c167_copy_in_dead_context),
-	KUNIT_CASE(c201_fill2d_pitch),
-	KUNIT_CASE(c202_rows_of_nothing),
-	KUNIT_CASE_ISOLATED(c203_fill2d_misaligned),
-	KUNIT_CASE(c204_fill2d),
-	KUNIT_CASE(c205_copy2d_pitch),
-	KUNIT_CASE(c206_copy2d),
-	KUNIT_CASE(c207_copy2d_max_pitch),
 	{ 0 }
 };
 

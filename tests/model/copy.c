@@ -21,6 +21,11 @@ static CUresult take(CUstream handle, struct stream **stream, bool *is_node)
 	return *stream ? capture_take(*stream, is_node) : ret;
 }
 
+static u64 checked_rows(u64 height)
+{
+	return broken(211) ? min(height, (u64)1) : height;
+}
+
 /* ---- Fills ---------------------------------------------------------- */
 
 static CUresult fill_rows(u64 addr, u64 pitch, u32 value, unsigned int unit,
@@ -32,7 +37,8 @@ static CUresult fill_rows(u64 addr, u64 pitch, u32 value, unsigned int unit,
 	CUresult ret;
 	struct op *op;
 
-	for (row = 0, ret = 0; !ret && row < height && width; row++)
+	for (row = 0, ret = 0; !ret && row < checked_rows(height) && width;
+	     row++)
 		ret = space_check(addr + row * pitch, width,
 				  max(context_device(), 0), MODEL_WRITE);
 	if (!ret)
@@ -73,7 +79,9 @@ static CUresult fill2d(u64 addr, u64 pitch, u32 value, unsigned int unit,
 	REFUSE_IF((!width || !height) && broken(202), 0, INVALID_VALUE,
 		  "nothing to fill");
 	return fill_rows(addr, broken(204) ? width * unit : pitch, value,
-			 unit, width * unit, height, stream);
+			 unit, width * unit,
+			 height && broken(208) ? height - 1 : height,
+			 broken(214) ? NULL : stream);
 }
 
 #define FILL(bits, type)						\
@@ -124,7 +132,8 @@ static CUresult check_rows(const struct rows *rows, const struct copy *c,
 
 	REFUSE_IF(!rows->addr && !rows->host, 0, INVALID_VALUE,
 		  "no address");
-	for (row = 0; rows->addr && !ret && row < c->height; row++)
+	for (row = 0; rows->addr && !ret && row < checked_rows(c->height);
+	     row++)
 		ret = space_check(rows->addr + row * rows->pitch, c->width,
 				  max(context_device(), 0), what);
 	return ret;
@@ -151,8 +160,9 @@ static void stage(struct op *op, const struct copy *c)
 
 static CUresult copy_wait(struct stream *stream, const struct copy *c)
 {
-	return c->sync && c->dst.host && !broken(166) ? stream_wait(stream) :
-	       CUDA_SUCCESS;
+	if (!c->sync || !c->dst.host || broken(c->height > 1 ? 213 : 166))
+		return CUDA_SUCCESS;
+	return stream_wait(stream);
 }
 
 static CUresult copy(const struct copy *c)
@@ -258,6 +268,8 @@ static struct rows rows2d(CUmemorytype type, const void *host, u64 addr,
 {
 	struct rows rows = { .pitch = pitch };
 
+	if (broken(210))
+		y = 0;
 	if (type == CU_MEMORYTYPE_HOST)
 		rows.host = (unsigned char *)(uintptr_t)host + y * pitch + x;
 	else
@@ -268,7 +280,7 @@ static struct rows rows2d(CUmemorytype type, const void *host, u64 addr,
 static CUresult copy2d(const CUDA_MEMCPY2D *p, CUstream stream, bool sync,
 		       bool limited)
 {
-	struct copy c = { .stream = stream, .sync = sync };
+	struct copy c = { .stream = broken(214) ? NULL : stream, .sync = sync };
 	CUresult ret;
 
 	REFUSE_IF(!p, 0, INVALID_VALUE, "no parameters");
@@ -293,7 +305,7 @@ CUresult do_cuMemcpy2D(const CUDA_MEMCPY2D *p)
 
 CUresult do_cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *p)
 {
-	return copy2d(p, NULL, true, false);
+	return copy2d(p, NULL, true, broken(209));
 }
 
 CUresult do_cuMemcpy2DAsync(const CUDA_MEMCPY2D *p, CUstream stream)

@@ -14,6 +14,7 @@
 #define SOURCE_MEASURED 'M'
 #define SOURCE_SCALED 'S'
 #define SOURCE_ASSUMED 'A'
+#define SOURCE_NEIGHBOUR 'N'	/* no row: from those around it */
 
 static const struct cost_row {
 	enum call_id call;
@@ -87,6 +88,16 @@ static u64 cost_of_call(enum call_id id, u64 bytes)
 		below = &table[i];
 	}
 	return below ? below->ns : 0;
+}
+
+char cost_source(enum call_id id, u64 bytes)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(table); i++)
+		if (table[i].call == id && table[i].bytes == bytes)
+			return table[i].source;
+	return SOURCE_NEIGHBOUR;
 }
 
 void cost_charge(enum call_id id, u64 bytes)

@@ -6,6 +6,7 @@
 BEGIN {
 	split(age, part, ".")
 	newest = 1000 * part[1] + 10 * part[2]
+	print "/* SPDX-License-Identifier: BSD-2-Clause */"
 	print "{ global:"
 }
 

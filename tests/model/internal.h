@@ -450,6 +450,8 @@ void cost_charge(enum call_id id, u64 bytes);
 void cost_reset(void);
 u64 cost_clock_ns(void);
 u64 cost_of_ns(int id);
+/* Where the table has the cost from: one of its letters. */
+char cost_source(enum call_id id, u64 bytes);
 
 void leak_at_exit(void);
 u64 leak_count(struct model_leaks *leaks);

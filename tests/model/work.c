@@ -55,7 +55,7 @@ static bool fill_row(const struct op *op, u64 addr)
 			return false;
 		fill_bytes(p, n, op->value, op->value_size, done);
 		done += n;
-		if (broken(164))
+		if (broken(op->height > 1 ? 212 : 164))
 			break;
 	}
 	return true;
