@@ -49,7 +49,7 @@ default: all
 # those that people read.
 goals := $(or $(MAKECMDGOALS),all)
 alone := %config clean mrproper uninstall
-shown := check check-long demo lint
+shown := check check-long check-model demo lint
 
 ifneq ($(and $(filter $(alone) $(shown),$(goals)),$(word 2,$(goals))),)
 .PHONY: $(goals) in-turn

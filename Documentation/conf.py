@@ -4,7 +4,7 @@
 import pathlib
 import re
 
-HEADER = pathlib.Path(__file__).parent / "../include/slabdev/slabdev.h"
+HEADER = pathlib.Path(__file__).parent / "../include/slabdev/base.h"
 
 project = "libslabdev"
 copyright = "the libslabdev authors"

@@ -9,10 +9,12 @@
  * are empty inline functions.
  *
  * The hot paths take no lock at all. No lock is held over a callback of the
- * user or over the log. Two are held over calls of the backend that may block:
+ * user or over the log. Two are held over calls of the backend that may block,
+ * though not over waiting for a device:
  * LOCK_VMM, because it is what makes a growing range consistent; and
  * LOCK_REGISTRY, over the opening of a space's vmm, and when a thread exits or
- * a space closes, over handing back what its heaps hold, which may unmap.
+ * a space closes, over handing back what its heaps hold, which may unmap. The
+ * lock that loads the CUDA driver has that rank too, and is never held with it.
  * Nothing that a fast path needs is behind either.
  */
 #ifndef CORE_LOCK_H

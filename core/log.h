@@ -26,6 +26,7 @@ enum report_kind {
 	REPORT_OUT_OF_MEMORY,
 	REPORT_LOST,		/* an undo failed; the memory is lost */
 	REPORT_CORRUPT,		/* validate found metadata that disagrees */
+	REPORT_DEAD,		/* the driver or the device is gone */
 	REPORT_STEADY,		/* a driver call where none was allowed */
 	REPORT_LOCK,		/* lock order or recursion */
 	REPORT_NR_KINDS

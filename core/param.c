@@ -39,6 +39,29 @@ static const struct param_info table[] = {
 		.parse = param_parse_limit,
 	},
 	{
+		.name = "SLABDEV_RANKS",
+		.values = "a number from 1 to 4096",
+		.def = "1",
+		.help = "Processes that share a device: each gets that part "
+			"of the limit, unless its attributes say so.",
+		.parse = param_parse_ranks,
+	},
+	{
+		.name = "SLABDEV_BACKING",
+		.values = "auto, vmm, pool, or malloc",
+		.def = "auto",
+		.help = "What spaces on cuda:N take their memory from, unless "
+			"their attributes say so.",
+		.parse = param_parse_backing,
+	},
+	{
+		.name = "SLABDEV_LIBCUDA",
+		.values = "a path",
+		.def = "libcuda.so.1, where the system finds it",
+		.help = "The CUDA driver to load, for tests on a model of it.",
+		.parse = param_parse_libcuda,
+	},
+	{
 		.name = "SLABDEV_RESERVE",
 		.values = "bytes from 2M to 1024T",
 		.def = "8 times the limit where there is room",
@@ -103,8 +126,10 @@ static const char *const not_ours[] = {
 	"SLABDEV_ROOT", "SLABDEV_DIR", "SLABDEV_HOME",
 };
 
-/* For the model of the driver that tests may run on, see tests/model. */
-#define MODEL_PREFIX "SLABDEV_MODEL_"
+/* For the tests, and for the model of the driver that they may run on. */
+static const char *const prefixes_not_ours[] = {
+	"SLABDEV_TEST_", "SLABDEV_MODEL_",
+};
 
 /* What a failure has to say; error_set() makes it the thread's text. */
 struct refusal {
@@ -196,7 +221,11 @@ static bool is_not_ours(const char *name, size_t len)
 	for (i = 0; i < ARRAY_SIZE(not_ours); i++)
 		if (name_is(name, len, not_ours[i]))
 			return true;
-	return !strncmp(name, MODEL_PREFIX, strlen(MODEL_PREFIX));
+	for (i = 0; i < ARRAY_SIZE(prefixes_not_ours); i++)
+		if (!strncmp(name, prefixes_not_ours[i],
+			     strlen(prefixes_not_ours[i])))
+			return true;
+	return false;
 }
 
 /* One "NAME=value" that begins with PREFIX; @seen has a bit for each row. */

@@ -21,9 +21,19 @@ enum param_policy {
 	PARAM_AGGRESSIVE,
 };
 
+/* Same values as enum slabdev_backing. */
+enum param_backing {
+	PARAM_BACKING_AUTO,
+	PARAM_VMM,
+	PARAM_POOL,
+	PARAM_MALLOC,
+};
+
 struct params {
 	u64 limit;		/* SLABDEV_LIMIT: bytes, 0: none given */
 	u32 limit_permille;	/* SLABDEV_LIMIT: a fraction, 0: none given */
+	u32 ranks;		/* SLABDEV_RANKS: share the limit, 0: none */
+	u32 backing;		/* SLABDEV_BACKING: enum param_backing */
 	u64 reserve;		/* SLABDEV_RESERVE: bytes, 0: none */
 	u64 sheaf_bytes;	/* SLABDEV_SHEAF: bytes a thread, 0: none */
 	u32 policy;		/* SLABDEV_POLICY: enum param_policy */
@@ -33,6 +43,7 @@ struct params {
 	bool membarrier;	/* SLABDEV_MEMBARRIER: 0 takes locks */
 	u32 log_level;		/* SLABDEV_LOG: level[:file] */
 	char log_path[256];
+	char libcuda[256];	/* SLABDEV_LIBCUDA: path, "": the driver's */
 };
 
 /*

@@ -10,6 +10,9 @@
 #include "core/param.h"
 
 bool param_parse_limit(struct params *p, const char *value);
+bool param_parse_ranks(struct params *p, const char *value);
+bool param_parse_backing(struct params *p, const char *value);
+bool param_parse_libcuda(struct params *p, const char *value);
 bool param_parse_reserve(struct params *p, const char *value);
 bool param_parse_sheaf(struct params *p, const char *value);
 bool param_parse_policy(struct params *p, const char *value);

@@ -19,6 +19,7 @@
 /* A few sheaves of small objects; who wants none opens without sheaves. */
 #define SHEAF_MIN (64 * KIB)
 #define SHEAF_MAX (64 * GIB)
+#define RANKS_MAX 4096
 
 static bool is_digit(char c)
 {
@@ -115,6 +116,42 @@ bool param_parse_limit(struct params *p, const char *value)
 	if (strpbrk(value, ".%"))
 		return parse_fraction(value, &p->limit_permille);
 	return bytes_within(value, MEMORY_MIN, MEMORY_MAX, &p->limit);
+}
+
+bool param_parse_ranks(struct params *p, const char *value)
+{
+	u64 n;
+
+	if (!take_number(&value, &n) || *value || n < 1 || n > RANKS_MAX)
+		return false;
+	p->ranks = (u32)n;
+	return true;
+}
+
+bool param_parse_backing(struct params *p, const char *value)
+{
+	static const char *const names[] = {
+		[PARAM_BACKING_AUTO] = "auto", [PARAM_VMM] = "vmm",
+		[PARAM_POOL] = "pool", [PARAM_MALLOC] = "malloc",
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!strcmp(value, names[i])) {
+			p->backing = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool param_parse_libcuda(struct params *p, const char *value)
+{
+	size_t len = strlen(value);
+
+	if (!len || len >= sizeof(p->libcuda))
+		return false;
+	memcpy(p->libcuda, value, len + 1);
+	return true;
 }
 
 bool param_parse_reserve(struct params *p, const char *value)

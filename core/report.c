@@ -27,6 +27,7 @@ static const char *const kind_names[] = {
 	[REPORT_OUT_OF_MEMORY] = "out-of-memory",
 	[REPORT_LOST] = "lost",
 	[REPORT_CORRUPT] = "corrupt",
+	[REPORT_DEAD] = "dead",
 	[REPORT_STEADY] = "steady",
 	[REPORT_LOCK] = "lock",
 };

@@ -195,12 +195,8 @@ samples: $(samples)
 tests: $(if $(CONFIG_KUNIT),$(test-run) $(test-progs) $(model-libs) \
 	$(explore))
 
-tests:
+lib tests:
 	@:
-
-lib:
-	@$(if $(CONFIG_BACKEND_CUDA),echo "note: CONFIG_BACKEND_CUDA: CUDA is \
-	not built yet; \"cuda:\" spaces answer ENOTSUP",:)
 
 samples:
 	@$(foreach s,$(samples-y),$(if $($(s)-lacks),echo "samples/$(s): not \

@@ -14,7 +14,8 @@ ifneq ($(findstring thread,$(SANITIZE)),)
 export TSAN_OPTIONS ?= detect_deadlocks=0
 endif
 
-.PHONY: check check-long demo lint fuzz fuzzers coverage mutants htmldocs
+.PHONY: check check-long check-model demo lint fuzz fuzzers coverage mutants
+.PHONY: htmldocs
 
 run-tests = $(if $(CONFIG_KUNIT),$(test-run) $(TESTARGS),echo \
 	"make $@: CONFIG_KUNIT is off, so that there are no tests" >&2; false)
@@ -24,6 +25,15 @@ check: all
 
 check-long: all
 	$(Q)$(run-tests) --long
+
+# On each machine that the model of the driver can be, leaving out nothing.
+on-model := --long --filter=on_model.usual_machine \
+	--filter=on_model.other_machines_for_long
+
+check-model: all
+	$(Q)$(if $(CONFIG_ON_MODEL_KUNIT_TEST),$(test-run) $(on-model),echo \
+		"make $@: CONFIG_ON_MODEL_KUNIT_TEST is off; make \
+		cuda_defconfig turns it on" >&2; false)
 
 demo: all
 	$(Q)sh scripts/demo

@@ -22,4 +22,4 @@ clean:
 mrproper: clean
 	$(Q)rm -rf $(config) $(config).old $(config).new $(o)defconfig \
 		$(o)include/config $(o)include/generated $(addprefix $(o), \
-		.coverage .fuzz .mutants)
+		.coverage .fuzz .gpu-check .mutants)

@@ -27,7 +27,7 @@ endif
 include Documentation/Makefile
 headers := $(wildcard include/slabdev/*.h)
 version = $(shell sed -n 's/^.define SLABDEV_VERSION "\(.*\)"/\1/p' \
-	include/slabdev/slabdev.h)
+	include/slabdev/base.h)
 man-dir-of = $(mandir)/man$(subst .,,$(suffix $(1)))
 
 # Each is FOLDER:FILE.

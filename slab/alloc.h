@@ -10,6 +10,7 @@
 #ifndef SLAB_ALLOC_H
 #define SLAB_ALLOC_H
 
+#include "slab/health.h"
 #include "slab/slab.h"
 
 /* Is it a general class with more than one granule an object? */
@@ -107,11 +108,7 @@ int cache_free_unusual(struct class *c, void *p) __cold;
 /* The object's life has ended, but its sheaf is full. */
 int free_taken(struct class *c, slot_t slot, u64 size) __cold;
 
-/*
- * The first line of a public call that has no fast path: 0; -EINVAL NULL,
- * -EOWNERDEAD the space did not survive a fork, with the text set.
- */
-int __must_check space_check(const struct slabdev *sd, const char *call);
+/* space_check() of the cache's space; -EINVAL when @c is NULL. */
 int __must_check cache_check(const struct class *c, const char *call);
 /* Book a failed allocation and set errno; NULL. @c may be NULL. */
 void *alloc_failed(struct slabdev *sd, struct class *c, int err) __cold;

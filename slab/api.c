@@ -23,7 +23,7 @@ static void *fail(int err)
 	return NULL;
 }
 
-static int check_req(const struct slabdev_req *req)
+static int check_req(const struct slabdev *sd, const struct slabdev_req *req)
 {
 	if (req->align && (!is_power_of_2(req->align) ||
 			   req->align > ALIGN_MAX))
@@ -32,9 +32,13 @@ static int check_req(const struct slabdev_req *req)
 	if ((req->flags & ~REQ_FLAGS) || req->reserved)
 		return error_set(-EINVAL, "req.flags %#x has bits that this "
 				 "version does not know", req->flags);
-	if (req->stream)
+	if (req->stream && !sd->stream)
 		return error_set(-ENOTSUP, "req.stream: a host space has no "
 				 "streams");
+	if (req->stream && req->stream != sd->stream)
+		return error_set(-ENOTSUP, "req.stream is not the stream that "
+				 "space %s is bound to: open a space with "
+				 "attr.stream for it", sd->name);
 	return 0;
 }
 
@@ -63,15 +67,23 @@ static void alloc_undo(struct slabdev *sd, void *p, size_t size)
 	heap_uncount(heap_get(sd), c, size);
 }
 
+/* What the backend said of it, if it did, and at what. */
+static int work_failed(const struct slabdev *sd, int err, const char *what)
+{
+	return error_set(err, "%s: %s failed%s%s", sd->name, what,
+			 sd->ops->explains ? ": " : "",
+			 sd->ops->explains ? error_get() : "");
+}
+
 static void *zero(struct slabdev *sd, void *p, size_t size)
 {
 	int err = vmm_fill(&sd->vmm, (u64)(uintptr_t)p, size, 0, NULL);
 
 	if (!err)
 		return p;
+	err = work_failed(sd, err, "zeroing the object");
 	alloc_undo(sd, p, size);
-	return alloc_failed(sd, NULL, error_set(err, "zeroing %zu bytes failed",
-						size));
+	return alloc_failed(sd, NULL, err);
 }
 
 void *slabdev_alloc_ex(struct slabdev *sd, size_t size,
@@ -86,7 +98,7 @@ void *slabdev_alloc_ex(struct slabdev *sd, size_t size,
 		return fail(err);
 	err = copy_struct_from_user(&req, sizeof(req), user_req, "req");
 	if (!err)
-		err = check_req(&req);
+		err = check_req(sd, &req);
 	if (err)
 		return fail(err);
 	if (!size) {
@@ -220,9 +232,9 @@ static void *move_object(struct slabdev *sd, void *p, const struct place *at,
 	err = vmm_copy(&sd->vmm, (u64)(uintptr_t)to, (u64)(uintptr_t)p,
 		       min(at->size, (u64)size), NULL);
 	if (err) {
+		err = work_failed(sd, err, "copying the object");
 		alloc_undo(sd, to, size);
-		return alloc_failed(sd, NULL,
-				    error_set(err, "the copy failed"));
+		return alloc_failed(sd, NULL, err);
 	}
 	slabdev_free(sd, p);
 	return to;

@@ -284,7 +284,7 @@ int slabdev_cache_prefill(struct slabdev_cache *cache, size_t n)
 	change_begin(c->sd);
 	err = class_prefill(c, n);
 	change_end(c->sd);
-	return err;
+	return space_failed(c->sd, err);
 }
 
 /* ---- Bulk ------------------------------------------------------------- */

@@ -105,7 +105,8 @@ static int construct(struct class *c, u32 slice)
 
 	if (!c->ctor)
 		return 0;
-	err = c->ctor(base, c->stride, c->nr, NULL, c->ctor_arg);
+	err = c->ctor(base, c->stride, c->nr, c->sd->stream,
+		      c->ctor_arg);
 	return err > 0 ? -EINVAL : err;
 }
 

@@ -8,6 +8,7 @@
 #include "slab/barn.h"
 #include "slab/class.h"
 #include "slab/fork.h"
+#include "slab/health.h"
 #include "slab/heap.h"
 #include "slab/reclaim.h"
 #include "slab/segment.h"
@@ -121,8 +122,7 @@ static void give_up(struct slabdev *sd)
 {
 	heap_abandon(sd);
 	segments_privatize(sd);
-	WRITE_ONCE(sd->high_slots, 0);
-	sd->dead = true;
+	space_orphan(sd);
 }
 
 /* All locks are held: counters and heaps. */

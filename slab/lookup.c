@@ -75,7 +75,9 @@ static void lookup_gone(struct slabdev *sd, struct place *at)
 	struct class *c;
 	u16 back;
 
-	if (!has_tag(sd, at->offset))
+	/* has_tag() ends with the first reservation. */
+	if (at->offset >= vmm_chunk_offset(&sd->vmm,
+					   load_acquire(&sd->pool.end_chunk)))
 		return;
 	back = READ_ONCE(s->back);
 	if (back <= s - sd->slabs)

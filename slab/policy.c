@@ -7,6 +7,7 @@
 #include "core/overflow.h"
 #include "core/usercopy.h"
 #include "slab/alloc.h"
+#include "slab/health.h"
 #include "slab/policy.h"
 #include "slab/reclaim.h"
 
@@ -15,7 +16,8 @@ void policy_apply(struct slabdev *sd, u32 mode, u64 keep_bytes)
 	lock_acquire(&sd->lock);
 	WRITE_ONCE(sd->policy_keep, keep_bytes);
 	WRITE_ONCE(sd->policy, mode);
-	WRITE_ONCE(sd->bypass, !sd->use_sheaves || mode == SLABDEV_AGGRESSIVE);
+	WRITE_ONCE(sd->bypass, !sd->use_sheaves || mode == SLABDEV_AGGRESSIVE ||
+			       sd->dead);
 	WRITE_ONCE(sd->rec->policy_mode, mode);
 	WRITE_ONCE(sd->rec->policy_keep, keep_bytes);
 	lock_release(&sd->lock);
@@ -44,18 +46,18 @@ int slabdev_set_policy(struct slabdev *sd, const struct slabdev_policy *user)
 		 * has put its sheaves where they are found now. */
 		if (sd->use_sheaves)
 			os_membarrier();
-		return reclaim_trim(sd, 0);
+		return space_failed(sd, reclaim_trim(sd, 0));
 	}
 	if (policy.mode == SLABDEV_TRIM)
 		reclaim_kept(sd);
-	return reclaim_poll(sd);
+	return space_failed(sd, reclaim_poll(sd));
 }
 
 int slabdev_trim(struct slabdev *sd, uint64_t keep_bytes)
 {
 	int err = space_check(sd, "slabdev_trim");
 
-	return err ? err : reclaim_trim(sd, keep_bytes);
+	return err ? err : space_failed(sd, reclaim_trim(sd, keep_bytes));
 }
 
 int slabdev_prime(struct slabdev *sd, uint64_t bytes)
@@ -74,12 +76,12 @@ int slabdev_prime(struct slabdev *sd, uint64_t bytes)
 	change_begin(sd);
 	err = pool_prime(sd, chunks);
 	change_end(sd);
-	return err;
+	return space_failed(sd, err);
 }
 
 int slabdev_poll(struct slabdev *sd)
 {
 	int err = space_check(sd, "slabdev_poll");
 
-	return err ? err : reclaim_poll(sd);
+	return err ? err : space_failed(sd, reclaim_poll(sd));
 }

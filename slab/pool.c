@@ -11,6 +11,8 @@
 
 /* Largest handle that prime asks for: few driver calls for much memory. */
 #define PRIME_HANDLE GIB
+/* Largest that growth asks for where handles are dear. */
+#define GROWTH_HANDLE (64 * MIB)
 /* Chunks of holes below the end of the pool that do not matter. */
 #define SPARSE_LEAST 32u
 
@@ -154,12 +156,14 @@ static int grow_tables_locked(struct slabdev *sd, u32 end)
 	if (err)
 		return error_set(-ENOMEM, "no host memory for the tables of %u "
 				 "chunks", end);
-	p->end_chunk = end;
-	/* Tags below it are committed. Pairs with has_tag(); the fast path
-	 * loads it relaxed: whoever has an object has learnt of it in order. */
+	/* Tables below it are committed. Pairs with lookup_gone(). */
+	store_release(&p->end_chunk, end);
+	/* Pairs with has_tag(); the fast path loads it relaxed: whoever has an
+	 * object has learnt of it in order. */
 	high_slots = min(vmm_chunk_offset(&sd->vmm, end),
 			 sd->vmm.base_bytes) >> GRANULE_SHIFT;
-	store_release(&sd->high_slots, high_slots);
+	if (!READ_ONCE(sd->dead))
+		store_release(&sd->high_slots, high_slots);
 	return 0;
 }
 
@@ -206,6 +210,20 @@ static void unmap_all(struct slabdev *sd, u32 first, u32 nr, u32 handle_chunks)
 
 	for (i = 0; i < nr; i += handle_chunks)
 		vmm_unmap(&sd->vmm, first + i, VMM_KEEP_HANDLE);
+}
+
+/*
+ * Chunks of a handle that a growth by @nr is made of. A single chunk can go
+ * back by itself and fill any hole. Where handles are dear and memory is to be
+ * kept anyway, one handle has them all, up to 64 MiB.
+ */
+static u32 growth_handle(const struct slabdev *sd, u32 nr)
+{
+	u64 most = GROWTH_HANDLE / sd->vmm.chunk_size;
+
+	if (!sd->ops->dear_handles || READ_ONCE(sd->policy) != SLABDEV_RETAIN)
+		return 1;
+	return (u32)min((u64)nr, max(most, (u64)1));
 }
 
 static int map_and_add(struct slabdev *sd, u32 nr, u32 handle_chunks)
@@ -258,21 +276,22 @@ static bool is_sparse(const struct slabdev *sd, u32 end)
  */
 static int extend(struct slabdev *sd, u32 n)
 {
-	u32 end, tail = free_tail(sd, &end), nr;
+	u32 end, tail = free_tail(sd, &end), nr, handle;
 	struct steady before;
 	int err;
 
 	if (!tail || tail >= n || is_sparse(sd, end))
 		return -EBUSY;
 	nr = (u32)div_round_up(n - tail, sd->chunk_slices);
+	handle = growth_handle(sd, nr);
 	before = steady_begin(sd);
-	err = vmm_extend(&sd->vmm, end, nr);
+	err = vmm_extend(&sd->vmm, end, nr, handle);
 	if (err)
 		return err;
 	steady_end(sd, before);
-	err = add_chunks(sd, end, nr, 1);
+	err = add_chunks(sd, end, nr, handle);
 	if (err)
-		unmap_all(sd, end, nr, 1);
+		unmap_all(sd, end, nr, handle);
 	return err;
 }
 
@@ -290,7 +309,7 @@ int pool_grow(struct slabdev *sd, u32 n, u64 align)
 	if (nr > sd->pool.max_chunks)
 		return error_set(-ENOMEM, "%llu chunks are more than a space "
 				 "can address", (unsigned long long)nr);
-	return map_and_add(sd, (u32)nr, 1);
+	return map_and_add(sd, (u32)nr, growth_handle(sd, (u32)nr));
 }
 
 int pool_prime(struct slabdev *sd, u64 chunks)

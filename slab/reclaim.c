@@ -208,15 +208,18 @@ int reclaim_huge(struct slabdev *sd, u32 n, unsigned int flags, u32 *slice)
 
 /* ---- Policy ----------------------------------------------------------- */
 
-/* Give back down to @keep bytes: what is cheapest to get again goes last. */
-static int give_back(struct slabdev *sd, u64 keep)
+/* Give back down to @keep bytes: what is cheapest to get again goes last.
+ * @wait for the device to be done with it, or leave what it may be using. */
+static int give_back(struct slabdev *sd, u64 keep, bool wait)
 {
-	u64 in_pool = pool_free_bytes(sd);
 	int err, err2;
+	u64 in_pool;
 
 	change_begin(sd);
-	err = vmm_reclaim(&sd->vmm, keep > in_pool ? keep - in_pool : 0);
-	err2 = pool_trim(sd, keep, VMM_RELEASE);
+	err = pool_trim(sd, keep, VMM_KEEP_MAPPED);
+	in_pool = pool_free_bytes(sd);
+	err2 = vmm_reclaim(&sd->vmm, keep > in_pool ? keep - in_pool : 0,
+			   wait);
 	change_end(sd);
 	return err ? err : err2;
 }
@@ -228,10 +231,11 @@ int reclaim_poll(struct slabdev *sd)
 
 	switch (READ_ONCE(sd->policy)) {
 	case SLABDEV_TRIM:
-		return retained > keep ? give_back(sd, keep) : 0;
+		return retained > keep ? give_back(sd, keep, false) : 0;
 	case SLABDEV_AGGRESSIVE:
 		/* Two threads mapped, and one found what the other did. */
-		return retained >= sd->vmm.chunk_size ? give_back(sd, 0) : 0;
+		return retained >= sd->vmm.chunk_size ?
+		       give_back(sd, 0, false) : 0;
 	default:
 		return 0;
 	}
@@ -241,5 +245,5 @@ int reclaim_trim(struct slabdev *sd, u64 keep)
 {
 	take_back(sd, NULL);
 	shared_add(&sd->rec->trims, 1);
-	return give_back(sd, keep);
+	return give_back(sd, keep, true);
 }

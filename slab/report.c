@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/cancel.h"
 #include "core/log.h"
@@ -23,10 +24,19 @@ static void print_line(FILE *out, const char *name, u64 bytes, u64 mapped)
 		(unsigned long long)bytes, PERCENT(bytes, mapped));
 }
 
+/* What the memory is; "" where the spec says it already. */
+static const char *backing_beyond_spec(const struct slabdev *sd)
+{
+	return strcmp(sd->rec->backing, sd->spec) ? sd->rec->backing : "";
+}
+
 static void print_space(FILE *out, const struct slabdev *sd,
 			const struct slabdev_stats *st)
 {
-	fprintf(out, "space %s (%s), limit %llu bytes\n", sd->name, sd->spec,
+	const char *backing = backing_beyond_spec(sd);
+
+	fprintf(out, "space %s (%s%s%s), limit %llu bytes\n", sd->name,
+		sd->spec, *backing ? ": " : "", backing,
 		(unsigned long long)st->limit);
 	print_line(out, "mapped", st->mapped, st->mapped);
 	print_line(out, "live", st->live, st->mapped);
@@ -89,6 +99,16 @@ struct question {
 	int answer;
 };
 
+/* How the memory can be shared follows from what it is. */
+static void add_backing(const struct slabdev *sd, char *buf, size_t len)
+{
+	const char *backing = backing_beyond_spec(sd);
+	size_t n = strlen(buf);
+
+	if (*backing)
+		snprintf(buf + n, len - n, " (%s: %s)", sd->spec, backing);
+}
+
 /* True ends the search. */
 static bool explain_in(struct slabdev *sd, void *arg)
 {
@@ -102,6 +122,7 @@ static bool explain_in(struct slabdev *sd, void *arg)
 	visit_end(sd, side);
 	if (at.kind == PLACE_FOREIGN)
 		return false;
+	add_backing(sd, q->buf, q->len);
 	q->answer = sd->dead ? space_check(sd, "slabdev_explain") : !at.live;
 	return true;
 }

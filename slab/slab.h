@@ -285,7 +285,7 @@ struct slabdev {
 	/* What the fast paths read; const but for high_slots and code_size,
 	 * which a new cache sets before anybody can have an object of it. */
 	u64 base;		/* address of offset 0 */
-	u64 high_slots;		/* granules below have tags; grows */
+	u64 high_slots;		/* granules below have tags; grows; 0: dead */
 	tag_t *tags;
 	u8 *rounding;		/* see tags.h */
 	u32 id;			/* index in struct thread */
@@ -305,7 +305,9 @@ struct slabdev {
 	bool publish;		/* statistics in memfds */
 	int publish_err;	/* why not; heaps lock after open */
 	bool assert_steady;
-	bool dead;		/* in a fork child that it did not survive */
+	slabdev_stream_t stream;	/* bound; NULL where there are none */
+	bool dead;		/* relaxed; see health.h */
+	bool orphaned;		/* in a fork child that it did not survive */
 	bool closing;		/* registry lock: locks are being destroyed */
 	pid_t pid;
 	char name[64];
@@ -335,7 +337,7 @@ struct slabdev {
 
 	/* Relaxed. */
 	u32 policy;		/* enum slabdev_policy_mode */
-	u32 bypass;		/* no sheaves: not use_sheaves, or aggressive */
+	u32 bypass;		/* no sheaves: not wanted, aggressive, dead */
 	u64 policy_keep;
 	u64 charged;		/* bytes that all sheaves in bins may hold */
 	u64 empty_slices;	/* in empty slabs that classes keep */

@@ -13,6 +13,7 @@
 #include "slab/alloc.h"
 #include "slab/badfree.h"
 #include "slab/class.h"
+#include "slab/health.h"
 #include "slab/heap.h"
 #include "slab/tiny.h"
 #include "slab/visit.h"
@@ -22,19 +23,8 @@ void *alloc_failed(struct slabdev *sd, struct class *c, int err)
 	shared_add(&sd->rec->failed, 1);
 	if (c)
 		shared_add(&c->rec->failed, 1);
-	errno = -err;
+	errno = -space_failed(sd, err);
 	return NULL;
-}
-
-int space_check(const struct slabdev *sd, const char *call)
-{
-	if (!sd)
-		return error_set(-EINVAL, "%s: the space is NULL", call);
-	if (sd->dead)
-		return error_set(-EOWNERDEAD, "%s: space %s did not survive "
-				 "the fork: open a new one in this process",
-				 call, sd->name);
-	return 0;
 }
 
 int cache_check(const struct class *c, const char *call)

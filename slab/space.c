@@ -29,7 +29,7 @@
 #include "slab/tiny.h"
 
 #define OPEN_FLAGS (SLABDEV_OPEN_PRIVATE_STATS | SLABDEV_OPEN_HUGE_PAGES | \
-		    SLABDEV_OPEN_NO_SHEAVES)
+		    SLABDEV_OPEN_NO_SHEAVES | SLABDEV_OPEN_RDMA)
 #define THREAD_SHEAF_BYTES (8 * MIB)
 
 static struct lock registry = {
@@ -108,25 +108,61 @@ static int library_init_locked(void)
 
 /* ---- Open ------------------------------------------------------------- */
 
+static int check_limit(const struct slabdev_attr *attr)
+{
+	if (attr->limit && attr->limit_permille)
+		return error_set(-EINVAL, "attr.limit and attr.limit_permille "
+				 "are both given; one of them must be 0");
+	if (attr->limit_permille > 1000)
+		return error_set(-EINVAL, "attr.limit_permille %u is more than "
+				 "1000, all of the device",
+				 attr->limit_permille);
+	return 0;
+}
+
+static int check_cuda_attr(const struct slabdev_attr *attr)
+{
+	if (attr->backing > SLABDEV_BACKING_MALLOC)
+		return error_set(-EINVAL, "attr.backing %u is none of the enum "
+				 "slabdev_backing", attr->backing);
+	if (attr->handle_type > SLABDEV_HANDLE_AUTO)
+		return error_set(-EINVAL, "attr.handle_type %u is none of the "
+				 "enum slabdev_handle_type",
+				 attr->handle_type);
+	if (attr->nr_peers && !attr->peers)
+		return error_set(-EINVAL, "attr.peers is NULL, but "
+				 "attr.nr_peers is %u", attr->nr_peers);
+	if (attr->stream == SLABDEV_STREAM_PER_THREAD)
+		return error_set(-EINVAL, "attr.stream: a space cannot be "
+				 "bound to the default stream of each thread, "
+				 "since threads share its memory");
+	return 0;
+}
+
 static int check_attr(const struct slabdev_attr *attr)
 {
-	if ((attr->flags & ~OPEN_FLAGS) || attr->reserved)
+	int err;
+
+	if (attr->flags & ~OPEN_FLAGS)
 		return error_set(-EINVAL, "attr.flags %#x has bits that this "
 				 "version does not know", attr->flags);
 	if (attr->policy.mode > SLABDEV_AGGRESSIVE || attr->policy.reserved)
 		return error_set(-EINVAL, "attr.policy.mode %u is none of the "
 				 "enum slabdev_policy_mode",
 				 attr->policy.mode);
-	return 0;
+	err = check_limit(attr);
+	return err ? err : check_cuda_attr(attr);
 }
 
 /* The environment fills what the program left to the default. */
 static void apply_params(struct slabdev_attr *attr, const struct params *p)
 {
-	if (!attr->limit)
+	if (!attr->limit && !attr->limit_permille) {
 		attr->limit = p->limit;
-	if (!attr->limit && p->limit_permille)
-		attr->limit = os_memory_total() / 1000 * p->limit_permille;
+		attr->limit_permille = p->limit_permille;
+	}
+	if (!attr->ranks)
+		attr->ranks = p->ranks;
 	if (!attr->reserve)
 		attr->reserve = p->reserve;
 	if (!attr->sheaf_bytes)
@@ -229,6 +265,8 @@ static int open_vmm(struct slabdev *sd, const struct slabdev_attr *attr)
 {
 	struct vmm_config config = {
 		.limit = attr->limit,
+		.limit_permille = attr->limit_permille,
+		.ranks = attr->ranks,
 		.reserve = attr->reserve,
 		.counters = (struct vmm_counters *)&sd->rec->vmm,
 		.name = sd->name,
@@ -238,11 +276,15 @@ static int open_vmm(struct slabdev *sd, const struct slabdev_attr *attr)
 
 	if (err)
 		return err;
+	if (!sd->ops->synchronous)
+		sd->stream = attr->stream ? attr->stream :
+					    SLABDEV_STREAM_LEGACY;
 	sd->base = sd->vmm.base;
 	sd->fast_slots = (u32)min(sd->vmm.base_bytes >> GRANULE_SHIFT,
 				  (u64)UINT32_MAX);
 	sd->chunk_slices = (u32)(sd->vmm.chunk_size >> SLICE_SHIFT);
 	sd->rec->chunk_size = sd->vmm.chunk_size;
+	vmm_describe(&sd->vmm, sd->rec->backing, sizeof(sd->rec->backing));
 	limit = READ_ONCE(sd->vmm.cnt->limit);
 	sd->sheaf_bytes = attr->sheaf_bytes ? attr->sheaf_bytes :
 					     THREAD_SHEAF_BYTES;
@@ -415,7 +457,7 @@ int slabdev_open(struct slabdev **out, const char *spec,
 				 out ? "spec" : "sd");
 	err = read_attr(&attr, &p, user_attr);
 	if (!err)
-		err = vmm_backend_find(spec, attr.flags, &ops, &dev);
+		err = vmm_backend_find(spec, &attr, &ops, &dev);
 	if (err)
 		return err;
 	err = open_on(out, spec, &attr, p, ops, dev);
@@ -490,6 +532,26 @@ static int abandon(struct slabdev *sd)
 	return 0;
 }
 
+/* Wait for the device. What it may still be using cannot be given back. */
+static int quiesce(struct slabdev *sd)
+{
+	int err = vmm_quiesce(&sd->vmm);
+
+	/* What fails once may not fail again. */
+	if (err && err != -EAGAIN)
+		err = vmm_quiesce(&sd->vmm);
+	/* Of a device that is gone nothing is in use. */
+	if (!err || vmm_health(&sd->vmm))
+		return 0;
+	if (err == -EAGAIN)
+		return error_set(-EBUSY, "slabdev_close: the space's stream is "
+				 "being captured, or a stream that it waits "
+				 "for: end the capture first");
+	return error_set(-EBUSY, "slabdev_close: it cannot be told whether the "
+			 "device is done with the memory, try again: %s",
+			 error_get());
+}
+
 int slabdev_close(struct slabdev *sd, unsigned int flags)
 {
 	bool found;
@@ -507,9 +569,15 @@ int slabdev_close(struct slabdev *sd, unsigned int flags)
 	if (!found)
 		return error_set(-EINVAL, "slabdev_close: %p is no open space",
 				 (const void *)sd);
-	if (sd->dead)
+	if (sd->orphaned)
 		return abandon(sd);
-	live = flags & SLABDEV_CLOSE_FORCE ? 0 : live_objects(sd);
+	/* Also finds out whether the device is gone: then nothing can be freed,
+	 * and what was live does not matter. */
+	err = quiesce(sd);
+	if (err)
+		return err;
+	live = flags & SLABDEV_CLOSE_FORCE || vmm_health(&sd->vmm) ?
+	       0 : live_objects(sd);
 	if (live) {
 		live_report(sd, NULL, "closing space");
 		return error_set(-EBUSY, "space %s has %llu live objects",

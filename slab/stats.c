@@ -227,7 +227,8 @@ int slabdev_meminfo(struct slabdev *sd, u64 *free_bytes, u64 *total_bytes)
 	int err = space_check(sd, "slabdev_meminfo");
 
 	if (!err)
-		err = vmm_meminfo(&sd->vmm, &free_now, &total);
+		err = space_failed(sd, vmm_meminfo(&sd->vmm, &free_now,
+						&total));
 	if (err)
 		return err;
 	if (free_bytes)

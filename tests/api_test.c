@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "slab/layout.h"
+#include "slab/slab.h"
 #include "tests/open_space.h"
 
 /* ---- The library ------------------------------------------------------ */
@@ -62,6 +62,9 @@ static void no_space_is_einval_everywhere(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, slabdev_unregister_shrinker(test->priv, NULL,
 							  NULL), -EINVAL);
 	KUNIT_EXPECT_TRUE(test, strstr(slabdev_last_error(), "unregister"));
+	KUNIT_EXPECT_ERRNO(test, slabdev_alloc_ex(NULL, 0, NULL), EINVAL);
+	KUNIT_EXPECT_ERRNO(test, slabdev_alloc_ex(NULL, 3 * MIB, NULL), EINVAL);
+	KUNIT_EXPECT_TRUE(test, strstr(slabdev_last_error(), "alloc_ex"));
 }
 
 /* ---- The log ---------------------------------------------------------- */
@@ -138,13 +141,14 @@ static void devices_can_be_opened(struct kunit *test)
 							 sizeof(info)), 0);
 		KUNIT_EXPECT_TRUE(test, strlen(info.name) > 0);
 		KUNIT_EXPECT_EQ(test, info.usable, info.reason[0] == '\0');
-		KUNIT_EXPECT_GT(test, info.memory_total, 0);
-		KUNIT_EXPECT_LE(test, info.memory_free, info.memory_total);
-		KUNIT_EXPECT_GT(test, info.granularity, 0);
-		KUNIT_EXPECT_EQ(test, info.granularity & (info.granularity - 1),
-				0);
 		if (!info.usable)
 			continue;
+		KUNIT_EXPECT_GT(test, info.memory_total, 0);
+		KUNIT_EXPECT_LE(test, info.memory_free, info.memory_total);
+		KUNIT_EXPECT_EQ(test, info.granularity > 0,
+				!i || (info.features & SLABDEV_DEVICE_VMM));
+		KUNIT_EXPECT_EQ(test, info.granularity & (info.granularity - 1),
+				0);
 		KUNIT_ASSERT_EQ(test, slabdev_open(&sd, info.spec, NULL), 0);
 		close_space(test, sd);
 	}
@@ -265,6 +269,51 @@ static void explain_what_is_not_ours(struct kunit *test)
 	explains(test, p, -ENOENT, "no address of any open space");
 }
 
+/* The space that has the address answers, whatever was opened after it. */
+static void explain_among_spaces(struct kunit *test)
+{
+	struct slabdev *sd = open_space(test, GIB);
+	void *p = must_alloc(test, test->priv, 10);
+	void *q = must_alloc(test, sd, 3000);
+
+	explains(test, p, 0, "10 bytes asked for");
+	explains(test, q, 0, "3000 bytes asked for");
+	EXPECT_FREED(test, test->priv, p);
+	EXPECT_FREED(test, sd, q);
+	close_space(test, sd);
+}
+
+/* Its tables may be gone. White-box: as they are while another thread closes
+ * the space. */
+static void explain_while_a_space_is_closing(struct kunit *test)
+{
+	struct slabdev *sd = test->priv;
+	void *p = must_alloc(test, sd, 10);
+
+	sd->closing = true;
+	explains(test, p, -ENOENT, "no address of any open space");
+	sd->closing = false;
+	explains(test, p, 0, "live");
+	EXPECT_FREED(test, sd, p);
+}
+
+static void explain_memory_of_a_cache_that_is_gone(struct kunit *test)
+{
+	const size_t sizes[] = { 40, 768 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		struct slabdev_cache *c = NULL;
+		void *p;
+
+		KUNIT_ASSERT_EQ(test, slabdev_cache_create(&c, test->priv,
+						"blocks", sizes[i], NULL), 0);
+		p = slabdev_cache_alloc(c);
+		KUNIT_EXPECT_EQ(test, slabdev_cache_free(c, p), 0);
+		KUNIT_EXPECT_EQ(test, slabdev_cache_destroy(c), 0);
+		explains(test, p, 1, "there is no object");
+	}
+}
+
 static void explain_cuts_to_the_buffer(struct kunit *test)
 {
 	void *p = must_alloc(test, test->priv, 10);
@@ -277,7 +326,9 @@ static void explain_cuts_to_the_buffer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, strlen(buf), 4);
 	KUNIT_EXPECT_EQ(test, buf[5], 'z');
 	KUNIT_EXPECT_EQ(test, slabdev_explain(p, NULL, 5), -EINVAL);
+	KUNIT_EXPECT_TRUE(test, strstr(slabdev_last_error(), "buf is NULL"));
 	KUNIT_EXPECT_EQ(test, slabdev_explain(p, buf, 0), -EINVAL);
+	KUNIT_EXPECT_TRUE(test, strstr(slabdev_last_error(), "len is 0"));
 	EXPECT_FREED(test, test->priv, p);
 }
 
@@ -285,8 +336,9 @@ static void explain_cuts_to_the_buffer(struct kunit *test)
 
 static void report_says_where_the_bytes_are(struct kunit *test)
 {
+	char headline[100];
 	const char *words[] = {
-		"space test (host), limit 1073741824 bytes", "mapped",
+		headline, ", limit 1073741824 bytes", "mapped",
 		"retained", "1 objects live, 2 allocated, 1 freed, 0 failed",
 		"alloc-1024", "large", "            1000",
 	};
@@ -296,6 +348,7 @@ static void report_says_where_the_bytes_are(struct kunit *test)
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
 
+	snprintf(headline, sizeof(headline), "space test (%s", test_spec());
 	KUNIT_ASSERT_NOT_NULL(test, out);
 	EXPECT_FREED(test, sd, must_alloc(test, sd, 5 * MIB));
 	KUNIT_EXPECT_EQ(test, slabdev_report(sd, out), 0);
@@ -332,6 +385,9 @@ static const struct kunit_case api_cases[] = {
 	KUNIT_CASE(explain_large_objects),
 	KUNIT_CASE(explain_objects_of_caches),
 	KUNIT_CASE(explain_what_is_not_ours),
+	KUNIT_CASE(explain_among_spaces),
+	KUNIT_CASE(explain_while_a_space_is_closing),
+	KUNIT_CASE(explain_memory_of_a_cache_that_is_gone),
 	KUNIT_CASE(explain_cuts_to_the_buffer),
 	KUNIT_CASE(report_says_where_the_bytes_are),
 	KUNIT_CASE(report_to_a_full_device_fails),
@@ -343,5 +399,6 @@ static const struct kunit_suite api_suite = {
 	.init = open_space_init,
 	.exit = open_space_exit,
 	.cases = api_cases,
+	.any_space = true,
 };
 kunit_test_suite(api_suite);

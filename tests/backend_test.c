@@ -24,7 +24,8 @@ struct backend {
 
 static void host_open(struct kunit *test, struct bench *b)
 {
-	KUNIT_ASSERT_EQ(test, vmm_backend_find("host", 0, &b->ops, &b->dev), 0);
+	KUNIT_ASSERT_EQ(test, vmm_backend_find("host", NULL, &b->ops,
+					       &b->dev), 0);
 }
 
 static void host_close(struct kunit *test, struct bench *b)
@@ -42,7 +43,7 @@ static void fault_open(struct kunit *test, struct bench *b)
 	host_open(test, b);
 	if (IS_ENABLED(CONFIG_VMM_FAULT)) {
 		vmm_fault_init(fault, b->ops, b->dev);
-		b->ops = &vmm_fault_ops;
+		b->ops = &fault->table;
 		b->dev = fault;
 	}
 }

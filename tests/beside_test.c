@@ -148,5 +148,6 @@ static const struct kunit_case cases[] = {
 static const struct kunit_suite beside_suite = {
 	.name = "beside",
 	.cases = cases,
+	.any_space = true,
 };
 kunit_test_suite(beside_suite);

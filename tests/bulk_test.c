@@ -240,17 +240,15 @@ static int build(void *base, size_t stride, size_t count,
 
 	if (++b->slabs >= b->fail_at)
 		return b->err;
-	b->strange += stream || (b->stride && b->stride != stride) ||
+	b->strange += (on_host() && stream) ||
+		      (b->stride && b->stride != stride) ||
 		      (b->count && b->count != count);
 	b->stride = stride;
 	b->count = count;
 	scratch = slabdev_alloc(b->sd, 5000);
 	b->strange += !scratch || slabdev_free(b->sd, scratch);
-	for (size_t i = 0; i < count; i++) {
-		u32 *mark = (u32 *)(void *)((char *)base + i * stride);
-
-		*mark = 0xc0ffee;
-	}
+	for (size_t i = 0; i < count; i++)
+		mem_put(b->sd, (char *)base + i * stride, 0xc0ffee);
 	return 0;
 }
 
@@ -274,7 +272,8 @@ static void constructor_prepares_each_object_once(struct kunit *test)
 			KUNIT_ASSERT_EQ(test,
 					slabdev_cache_alloc_bulk(c, 200, p), 0);
 			for (u32 k = 0; k < 200; k++)
-				KUNIT_ASSERT_EQ(test, *(u32 *)p[k], 0xc0ffee);
+				KUNIT_ASSERT_EQ(test, mem_get(sd, p[k]),
+						0xc0ffee);
 			KUNIT_ASSERT_EQ(test,
 					slabdev_cache_free_bulk(c, 200, p), 0);
 		}
@@ -333,9 +332,9 @@ static void constructor_runs_again_after_a_shrink(struct kunit *test)
 	for (u32 i = 1; i <= 3; i++) {
 		p = slabdev_cache_alloc(c);
 		KUNIT_ASSERT_NOT_NULL(test, p);
-		KUNIT_EXPECT_EQ(test, *(u32 *)p, 0xc0ffee);
-		*(u32 *)p = 0;
-		*(u32 *)p = 0xc0ffee;
+		KUNIT_EXPECT_EQ(test, mem_get(sd, p), 0xc0ffee);
+		mem_put(sd, p, 0);
+		mem_put(sd, p, 0xc0ffee);
 		KUNIT_EXPECT_EQ(test, slabdev_cache_free(c, p), 0);
 		KUNIT_EXPECT_EQ(test, slabdev_cache_shrink(c), 0);
 	}
@@ -363,5 +362,6 @@ static const struct kunit_suite bulk_suite = {
 	.init = open_space_init,
 	.exit = open_space_exit,
 	.cases = bulk_cases,
+	.any_space = true,
 };
 kunit_test_suite(bulk_suite);

@@ -4,10 +4,11 @@
  */
 #include <stdio.h>
 
-#include "slab/layout.h"
+#include "slab/slab.h"
 #include "tests/open_space.h"
 
 #define CACHES_PROMISED 4000u
+#define NR_CODES (CODE_CACHE_LAST - CODE_CACHE_FIRST + 1u)
 
 static struct slabdev_cache_stats cache_figures(struct kunit *test,
 						struct slabdev_cache *c)
@@ -140,6 +141,27 @@ static void sizes_and_arguments(struct kunit *test)
 			-EINVAL);
 }
 
+/* What slabinfo shows: it follows from the size where nobody asked for one. */
+static void alignment_is_natural(struct kunit *test)
+{
+	static const struct {
+		u32 size, align, is;
+	} t[] = {
+		{ 8, 0, 16 }, { 24, 0, 16 }, { 32, 0, 32 }, { 96, 0, 32 },
+		{ 128, 0, 128 }, { 200, 0, 16 }, { 200, 8, 16 }, { 96, 16, 16 },
+		{ 300, 0, 256 }, { 4096, 0, 256 }, { 4096, 4096, 4096 },
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(t); i++) {
+		struct slabdev_cache *c = create(test, "a", t[i].size,
+						 t[i].align);
+
+		KUNIT_EXPECT_EQ_MSG(test, cache_class(c)->rec->align, t[i].is,
+				    "%u bytes", t[i].size);
+		destroy(test, c);
+	}
+}
+
 static void other_versions_of_the_arguments(struct kunit *test)
 {
 	struct {
@@ -163,19 +185,19 @@ static void fill_cache(struct kunit *test, struct slabdev_cache *c,
 {
 	struct slabdev_cache_stats st = cache_figures(test, c);
 	u32 i, n = min((u32)st.objects_per_slab * 2 + 1, most);
-	unsigned char **p = kunit_kzalloc(test, n * sizeof(*p));
+	void **p = kunit_kzalloc(test, n * sizeof(*p));
 
 	KUNIT_EXPECT_EQ(test, st.stride % align, 0);
 	for (i = 0; i < n; i++) {
 		p[i] = get(test, c);
 		KUNIT_ASSERT_EQ(test, (uintptr_t)p[i] % align, 0);
-		memset(p[i], (int)(i % 251), size);
+		mem_fill(test->priv, p[i], size, (int)(i % 251));
 	}
 	KUNIT_EXPECT_EQ(test, cache_figures(test, c).live, n);
 	KUNIT_EXPECT_EQ(test, figures(test, test->priv).live, n * size);
 	for (i = 0; i < n; i++) {
-		KUNIT_ASSERT_EQ(test, p[i][0], i % 251);
-		KUNIT_ASSERT_EQ(test, p[i][size - 1], i % 251);
+		KUNIT_ASSERT_TRUE(test, mem_is(test->priv, p[i], size,
+					       (int)(i % 251)));
 		put(test, c, p[i]);
 	}
 }
@@ -226,7 +248,7 @@ static void objects_of_64_mib(struct kunit *test)
 	struct slabdev_cache *c = create(test, "largest", 64 * MIB, 0);
 	void *p = get(test, c), *q = get(test, c);
 
-	memset(p, 1, 64 * MIB);
+	mem_fill(test->priv, p, 64 * MIB, 1);
 	KUNIT_EXPECT_GE(test, max((char *)p, (char *)q) -
 			      min((char *)p, (char *)q), (s64)(64 * MIB));
 	put(test, c, p);
@@ -257,6 +279,23 @@ static void free_goes_either_way(struct kunit *test)
 }
 
 /* ---- Limits ----------------------------------------------------------- */
+
+/* As many have a code of their own, and with it the fast paths. */
+static void thirty_nine_caches_have_a_code(struct kunit *test)
+{
+	struct slabdev_cache *c[NR_CODES + 1];
+	char name[16];
+	u32 i;
+
+	for (i = 0; i <= NR_CODES; i++) {
+		snprintf(name, sizeof(name), "cache-%u", i);
+		c[i] = create(test, name, 300, 0);
+		KUNIT_EXPECT_EQ(test, cache_class(c[i])->code <=
+				CODE_DIRECT_LAST, i < NR_CODES);
+	}
+	for (i = 0; i <= NR_CODES; i++)
+		destroy(test, c[i]);
+}
 
 static void check_many(struct kunit *test, size_t size)
 {
@@ -306,6 +345,8 @@ static void too_many_caches_are_refused(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, err, -ENOSPC);
 	KUNIT_EXPECT_GE(test, n, CACHES_PROMISED);
+	/* No number is any other record's. */
+	KUNIT_EXPECT_EQ(test, n, NR_CODES + CLASS_MAX - CLASS_WINDOW);
 	KUNIT_EXPECT_EQ(test, slabdev_cache_destroy(c[--n]), 0);
 	KUNIT_EXPECT_EQ(test, try_create(test, "again", 64, NULL), 0);
 	while (n--)
@@ -313,6 +354,42 @@ static void too_many_caches_are_refused(struct kunit *test)
 }
 
 /* ---- The end ---------------------------------------------------------- */
+
+static u32 count_in_report(struct kunit *test, const char *words)
+{
+	const char *at = kunit_report_text(test);
+	u32 n = 0;
+
+	while ((at = strstr(at, words))) {
+		at += strlen(words);
+		n++;
+	}
+	return n;
+}
+
+/* Up to 20, and only those of the cache. */
+static void live_objects_are_listed_to_the_last(struct kunit *test)
+{
+	struct slabdev_cache *c = create(test, "block", 700, 0);
+	void *large = must_alloc(test, test->priv, 3 * MIB), *p[21];
+
+	for (u32 i = 0; i < 20; i++)
+		p[i] = get(test, c);
+	kunit_expect_report(test, REPORT_LIVE_OBJECTS);
+	KUNIT_EXPECT_EQ(test, slabdev_cache_destroy(c), -EBUSY);
+	KUNIT_EXPECT_REPORT_HAS(test, "20 objects are live");
+	KUNIT_EXPECT_NULL(test, strstr(kunit_report_text(test), "more"));
+	KUNIT_EXPECT_NULL(test, strstr(kunit_report_text(test), "large"));
+	p[20] = get(test, c);
+	kunit_expect_report(test, REPORT_LIVE_OBJECTS);
+	KUNIT_EXPECT_EQ(test, slabdev_cache_destroy(c), -EBUSY);
+	KUNIT_EXPECT_REPORT_HAS(test, "and 1 more");
+	KUNIT_EXPECT_EQ(test, count_in_report(test, "size=700 block"), 20);
+	for (u32 i = 0; i < 21; i++)
+		put(test, c, p[i]);
+	EXPECT_FREED(test, test->priv, large);
+	destroy(test, c);
+}
 
 static void destroy_with_live_objects(struct kunit *test)
 {
@@ -463,16 +540,19 @@ static const struct kunit_case cache_cases[] = {
 	KUNIT_CASE(names),
 	KUNIT_CASE(name_is_copied_and_unique),
 	KUNIT_CASE(sizes_and_arguments),
+	KUNIT_CASE(alignment_is_natural),
 	KUNIT_CASE(other_versions_of_the_arguments),
 	KUNIT_CASE(tiny_objects_of_every_size),
 	KUNIT_CASE(tiny_objects_of_every_alignment),
 	KUNIT_CASE(larger_objects_at_multiples_of_256),
 	KUNIT_CASE(objects_of_64_mib),
 	KUNIT_CASE(free_goes_either_way),
+	KUNIT_CASE(thirty_nine_caches_have_a_code),
 	KUNIT_CASE(four_thousand_caches),
 	KUNIT_CASE(four_thousand_tiny_caches),
 	KUNIT_CASE(too_many_caches_are_refused),
 	KUNIT_CASE(destroy_with_live_objects),
+	KUNIT_CASE(live_objects_are_listed_to_the_last),
 	KUNIT_CASE(live_tiny_objects_are_listed),
 	KUNIT_CASE(numbers_are_reused_from_zero),
 	KUNIT_CASE(shrink_gives_the_slabs_back),
@@ -487,5 +567,6 @@ static const struct kunit_suite cache_suite = {
 	.init = open_space_init,
 	.exit = open_space_exit,
 	.cases = cache_cases,
+	.any_space = true,
 };
 kunit_test_suite(cache_suite);

@@ -310,5 +310,6 @@ static const struct kunit_case cases[] = {
 static const struct kunit_suite callback_suite = {
 	.name = "callback",
 	.cases = cases,
+	.any_space = true,
 };
 kunit_test_suite(callback_suite);

@@ -154,5 +154,6 @@ static const struct kunit_suite cancel_suite = {
 	.name = "cancel",
 	.init = cancel_test_init,
 	.cases = cases,
+	.any_space = true,
 };
 kunit_test_suite(cancel_suite);

@@ -61,7 +61,7 @@ static int census_init(struct kunit *test)
 	g->s = space_new(test);
 	g->v = &g->s->v;
 	vmm_fault_init(&g->f, g->s->host_ops, g->s->host_dev);
-	g->s->ops = &vmm_fault_ops;
+	g->s->ops = &g->f.table;
 	g->s->dev = &g->f;
 	space_open(g->s, 64, 40);
 	g->used = map_one(g, 1);

@@ -208,6 +208,7 @@ static void library_ends_in_any_order(struct kunit *test)
 	};
 	struct program p;
 
+	host_only(test, "a program that the host's tests run as well");
 	program_run(test, &p, argv, NULL);
 	KUNIT_EXPECT_EQ(test, p.status, 0);
 	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(p.out, "done"), "%s%s", p.out,
@@ -238,6 +239,7 @@ static void open_starts_nothing(struct kunit *test)
 	u32 fds = count_descriptors(test), i;
 	struct user u = { .test = test };
 
+	host_only(test, "a driver starts threads and opens files");
 	for (i = 0; i < ARRAY_SIZE(names); i++)
 		status_line(test, names[i], before[i]);
 	u.sd = open_plain(test);
@@ -264,5 +266,6 @@ static const struct kunit_case cases[] = {
 static const struct kunit_suite close_suite = {
 	.name = "close",
 	.cases = cases,
+	.any_space = true,
 };
 kunit_test_suite(close_suite);

@@ -32,9 +32,11 @@ static const struct page pages[] = {
 	{ "Documentation/design.rst", 0 },
 	{ "Documentation/configuration.rst", 2 },
 	{ "Documentation/slabinfo.rst", 0 },
+	{ "Documentation/cuda.rst", 1 },
 	{ "Documentation/surroundings.rst", 0 },
 	{ "Documentation/testing.rst", 0 },
 	{ "Documentation/driver-model.rst", 0 },
+	{ "Documentation/gpu-check.rst", 0 },
 	{ "Documentation/coding-style.rst", 0 },
 	{ "Documentation/benchmarks.rst", 0 },
 };
@@ -189,7 +191,8 @@ static bool path_exists(struct kunit *test, const char *token)
 {
 	char *path = docs_path(test, token);
 	bool built = begins_with(token, "tools/") ||
-		     begins_with(token, "samples/");
+		     begins_with(token, "samples/") ||
+		     begins_with(token, "tests/gpu/");
 
 	if (built && !strchr(token, '.'))
 		*strrchr(path, '/') = '\0';
@@ -313,7 +316,7 @@ static void names_exist(struct kunit *test)
 		.page = page->name,
 		.interface = docs_read(test, (const char *const[]){
 			"include/slabdev/*.h", "core/param.c",
-			"tests/model/model.h", NULL }),
+			"tests/model/model.h", "tests/kunit/kunit.h", NULL }),
 		.headers = docs_read(test, (const char *const[]){
 			"include/slabdev/*.h", "core/*.h", "vmm/*.h",
 			"slab/*.h", "tests/model/model.h", NULL }),
@@ -399,7 +402,8 @@ static void symbols_are_those_of_kconfig(struct kunit *test)
 static void manual_has_every_function(struct kunit *test)
 {
 	const char *man = docs_read_one(test, "Documentation/man/slabdev.3");
-	const char *at = docs_read_one(test, "include/slabdev/slabdev.h");
+	const char *at = docs_read(test, (const char *const[]){
+		"include/slabdev/*.h", NULL });
 	char name[TOKEN_MAX], line[TOKEN_MAX + 8];
 	int n = 0;
 

@@ -87,6 +87,7 @@ void fake_space_init(struct slabdev_seg_space *space)
 		.out_bytes = 2700000, .peak_out = 2800000,
 		.host_bytes = 131072, .failed = 1, .trims = 2, .nr_threads = 2,
 		.nr_caches = 2, .nr_windows = 1, .nr_thread_segments = 1,
+		.backing = "host",
 	};
 }
 

@@ -112,6 +112,163 @@ static void any_mixture_of_handles(struct kunit *test)
 	expect_empty(test, sd);
 }
 
+/* ---- What is to stay -------------------------------------------------- */
+
+#define HUGE_BYTES (66 * MIB)
+
+/* Three idle mappings of 66 MiB beside 80 MiB of free slices. */
+static struct slabdev *open_with_both(struct kunit *test, u32 mode, u64 keep)
+{
+	struct slabdev_attr attr = SLABDEV_ATTR_INIT;
+	struct slabdev *sd;
+	void *huge[3], *p[4];
+	u32 i;
+
+	attr.limit = GIB;
+	sd = case_space_attr(test, &attr);
+	for (i = 0; i < ARRAY_SIZE(huge); i++)
+		huge[i] = must_alloc(test, sd, HUGE_BYTES);
+	for (i = 0; i < ARRAY_SIZE(p); i++)
+		p[i] = must_alloc(test, sd, 20 * MIB);
+	for (i = 0; i < ARRAY_SIZE(huge); i++)
+		EXPECT_FREED(test, sd, huge[i]);
+	for (i = 0; i < ARRAY_SIZE(p); i++)
+		EXPECT_FREED(test, sd, p[i]);
+	KUNIT_ASSERT_EQ(test, figures(test, sd).retained, (3 * 66 + 80) * MIB);
+	sd->policy = mode;
+	sd->policy_keep = keep;
+	return sd;
+}
+
+/* The free slices are counted before the idle mappings. */
+static void trim_keeps_slices_rather_than_mappings(struct kunit *test)
+{
+	struct slabdev *sd = open_with_both(test, SLABDEV_RETAIN, 0);
+
+	KUNIT_EXPECT_EQ(test, retained_after(test, sd, (80 + 2 * 66) * MIB),
+			(80 + 2 * 66) * MIB);
+	KUNIT_EXPECT_EQ(test, retained_after(test, sd, (80 + 66) * MIB),
+			(80 + 66) * MIB);
+	/* A handle of several chunks goes whole or not at all. */
+	if (!sd->ops->dear_handles)
+		KUNIT_EXPECT_EQ(test, retained_after(test, sd, 30 * MIB),
+				30 * MIB);
+	KUNIT_EXPECT_EQ(test, retained_after(test, sd, 0), 0);
+}
+
+static void poll_leaves_what_the_policy_keeps(struct kunit *test)
+{
+	struct slabdev *sd = open_with_both(test, SLABDEV_TRIM,
+					    (80 + 66) * MIB);
+
+	KUNIT_EXPECT_EQ(test, slabdev_poll(sd), 0);
+	settle(test, sd);
+	KUNIT_EXPECT_EQ(test, expect_sound(test, sd).retained,
+			(80 + 66) * MIB);
+	sd->policy = SLABDEV_RETAIN;
+	expect_empty(test, sd);
+}
+
+static void aggressive_poll_gives_one_chunk_back(struct kunit *test)
+{
+	struct slabdev_policy policy = SLABDEV_POLICY_INIT;
+	struct slabdev *sd = case_space(test, 64 * MIB);
+
+	policy.mode = SLABDEV_AGGRESSIVE;
+	KUNIT_ASSERT_EQ(test, slabdev_set_policy(sd, &policy), 0);
+	prime_to(test, sd, CHUNK);
+	KUNIT_EXPECT_EQ(test, slabdev_poll(sd), 0);
+	settle(test, sd);
+	KUNIT_EXPECT_EQ(test, expect_sound(test, sd).retained, 0);
+}
+
+/* First where it is not in the way; then all memory, and not a byte less. */
+static void kept_slab_makes_room_for_a_huge_object(struct kunit *test)
+{
+	struct slabdev *sd = case_space(test, GIB);
+	struct slabdev_cache *cache;
+	u64 calls;
+	void *p;
+
+	prime_to(test, sd, 160 * MIB);
+	KUNIT_ASSERT_EQ(test, slabdev_cache_create(&cache, sd, "cache", 2 * MIB,
+						   NULL), 0);
+	KUNIT_EXPECT_EQ(test, slabdev_cache_free(cache,
+					slabdev_cache_alloc(cache)), 0);
+	KUNIT_ASSERT_GT(test, sd->empty_slices, 0);
+	calls = calls_of(test, sd);
+	EXPECT_FREED(test, sd, must_alloc(test, sd, 70 * MIB));
+	KUNIT_ASSERT_GT(test, sd->empty_slices, 0);
+	p = must_alloc(test, sd, 160 * MIB);
+	KUNIT_EXPECT_EQ(test, calls_of(test, sd), calls);
+	EXPECT_FREED(test, sd, p);
+	KUNIT_EXPECT_EQ(test, slabdev_cache_destroy(cache), 0);
+	expect_empty(test, sd);
+}
+
+static void huge_object_in_free_slices_is_aligned(struct kunit *test)
+{
+	struct slabdev *sd = case_space(test, GIB);
+	void *small, *p;
+	u64 calls;
+
+	prime_to(test, sd, 80 * MIB);
+	small = must_alloc(test, sd, 1000);
+	calls = calls_of(test, sd);
+	p = slabdev_alloc_aligned(sd, 70 * MIB, MIB);
+	KUNIT_EXPECT_NOT_NULL(test, p);
+	KUNIT_EXPECT_EQ(test, (u64)(uintptr_t)p % MIB, 0);
+	KUNIT_EXPECT_EQ(test, calls_of(test, sd), calls);
+	EXPECT_FREED(test, sd, p);
+	EXPECT_FREED(test, sd, small);
+	expect_empty(test, sd);
+}
+
+/* What has its length goes first: free slices serve others, too. */
+static void huge_object_takes_an_idle_mapping(struct kunit *test)
+{
+	struct slabdev *sd = open_with_both(test, SLABDEV_RETAIN, 0);
+	void *p = must_alloc(test, sd, HUGE_BYTES);
+
+	KUNIT_EXPECT_EQ(test, pool_free_bytes(sd), 80 * MIB);
+	EXPECT_FREED(test, sd, p);
+	expect_empty(test, sd);
+}
+
+/* Up to 64 MiB they are. */
+static void one_byte_more_is_not_shared(struct kunit *test)
+{
+	struct slabdev *sd = case_space(test, GIB);
+
+	for (u64 more = 0; more < 2; more++) {
+		void *p = must_alloc(test, sd, SHARED_MAX + more);
+		u64 offset = space_offset(sd, p);
+
+		KUNIT_EXPECT_EQ(test, pool_is_huge(sd, (u32)(offset >>
+							     SLICE_SHIFT)),
+				more);
+		EXPECT_FREED(test, sd, p);
+		expect_empty(test, sd);
+	}
+}
+
+static void no_run_where_memory_was_given_back(struct kunit *test)
+{
+	struct slabdev *sd = case_space(test, 64 * MIB);
+	char *p = must_alloc(test, sd, 4 * MIB);
+	void *after = must_alloc(test, sd, 4 * MIB);
+	u32 slice = (u32)(space_offset(sd, p) >> SLICE_SHIFT);
+
+	KUNIT_EXPECT_EQ(test, pool_run_of(sd, slice + 1), slice);
+	EXPECT_FREED(test, sd, p);
+	KUNIT_EXPECT_EQ(test, pool_run_of(sd, slice + 1), RANGE_NONE);
+	KUNIT_EXPECT_EQ(test, slabdev_trim(sd, 0), 0);
+	KUNIT_EXPECT_EQ(test, pool_run_of(sd, slice + 1), RANGE_NONE);
+	KUNIT_EXPECT_EQ(test, pool_run_of(sd, RANGE_NONE - 1), RANGE_NONE);
+	EXPECT_FREED(test, sd, after);
+	expect_empty(test, sd);
+}
+
 /* ---- No growth, no call ----------------------------------------------- */
 
 static const struct slabdev_policy policies[] = {
@@ -232,6 +389,14 @@ static const struct kunit_case cases[] = {
 	KUNIT_CASE(long_handle_stays),
 	KUNIT_CASE(short_ones_below_a_long_one_go),
 	KUNIT_CASE(any_mixture_of_handles),
+	KUNIT_CASE(trim_keeps_slices_rather_than_mappings),
+	KUNIT_CASE(poll_leaves_what_the_policy_keeps),
+	KUNIT_CASE(aggressive_poll_gives_one_chunk_back),
+	KUNIT_CASE(kept_slab_makes_room_for_a_huge_object),
+	KUNIT_CASE(huge_object_in_free_slices_is_aligned),
+	KUNIT_CASE(huge_object_takes_an_idle_mapping),
+	KUNIT_CASE(one_byte_more_is_not_shared),
+	KUNIT_CASE(no_run_where_memory_was_given_back),
 	KUNIT_CASE_PARAM(no_grow_makes_no_call, policy_gen_params),
 	KUNIT_CASE_PARAM(no_grow_gathers_and_makes_no_call, policy_gen_params),
 	{ 0 }
@@ -240,5 +405,6 @@ static const struct kunit_case cases[] = {
 static const struct kunit_suite giveback_suite = {
 	.name = "giveback",
 	.cases = cases,
+	.any_space = true,
 };
 kunit_test_suite(giveback_suite);

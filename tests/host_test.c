@@ -18,7 +18,8 @@ static int host_test_init(struct kunit *test)
 {
 	struct bench *b = kunit_kzalloc(test, sizeof(*b));
 
-	KUNIT_ASSERT_EQ(test, vmm_backend_find("host", 0, &b->ops, &b->dev), 0);
+	KUNIT_ASSERT_EQ(test, vmm_backend_find("host", NULL, &b->ops,
+					       &b->dev), 0);
 	bench_start(test, b);
 	/* The first error of a thread takes memory for its text. */
 	error_set(-EINVAL, "none yet");
@@ -145,13 +146,15 @@ static int count_hint(void *addr, size_t size)
 /* A kernel without huge pages is no error. */
 static void huge_pages_are_a_wish(struct kunit *test)
 {
+	struct slabdev_attr huge = SLABDEV_ATTR_INIT;
 	const struct vmm_ops *ops;
 	u64 g, addr, handle;
 	void *dev;
 
+	huge.flags = SLABDEV_OPEN_HUGE_PAGES;
 	nr_hints = 0;
 	kunit_activate_static_stub(test, os_hint_huge, count_hint);
-	KUNIT_ASSERT_EQ(test, vmm_backend_find("host", SLABDEV_OPEN_HUGE_PAGES,
+	KUNIT_ASSERT_EQ(test, vmm_backend_find("host", &huge,
 					       &ops, &dev), 0);
 	KUNIT_ASSERT_EQ(test, ops->granularity(dev, &g), 0);
 	KUNIT_ASSERT_EQ(test, ops->reserve(dev, g, g, &addr), 0);
@@ -444,17 +447,20 @@ static void names_mean_one_thing(struct kunit *test)
 		{ "Host", -EINVAL, "not known" },
 		{ "0", -EINVAL, "not known" },
 		{ "cuda", -EINVAL, "'cuda:'" },
+		/* These where CUDA is not built. */
 		{ "cuda:0", -ENOTSUP, "CONFIG_BACKEND_CUDA" },
 		{ "cuda:GPU-1234", -ENOTSUP, "built without CUDA" },
 		{ "cuda-host:0", -ENOTSUP, "'host' is available" },
 		{ "cuda-managed:0", -ENOTSUP, "'host' is available" },
 	};
+	u32 n = ARRAY_SIZE(cases) - (IS_ENABLED(CONFIG_BACKEND_CUDA) ? 4 : 0);
 	const struct vmm_ops *ops = NULL;
 	void *dev = NULL;
 
-	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
-		KUNIT_EXPECT_EQ(test, vmm_backend_find(cases[i].spec, 0, &ops,
-						       &dev), cases[i].err);
+	for (u32 i = 0; i < n; i++) {
+		KUNIT_EXPECT_EQ(test, vmm_backend_find(cases[i].spec, NULL,
+						       &ops, &dev),
+				cases[i].err);
 		KUNIT_EXPECT_TRUE_MSG(test, strstr(error_get(), cases[i].says),
 				      "%s", error_get());
 	}
@@ -468,17 +474,19 @@ static void failing_open_leaves_nothing(struct kunit *test)
 	void *dev = NULL;
 
 	kunit_activate_static_stub(test, os_commit, refuse_range);
-	KUNIT_EXPECT_EQ(test, vmm_backend_find("host", 0, &ops, &dev), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, vmm_backend_find("host", NULL, &ops, &dev),
+			-ENOMEM);
 	kunit_activate_static_stub(test, os_reserve, refuse_reserve);
-	KUNIT_EXPECT_EQ(test, vmm_backend_find("host", 0, &ops, &dev), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, vmm_backend_find("host", NULL, &ops, &dev),
+			-ENOMEM);
 	KUNIT_EXPECT_NULL(test, ops);
 	kunit_deactivate_static_stub(test, os_commit);
 
 	reserved_watch(test);
 	for (u32 n = 1; n <= 3; n++) {
 		reserved.refuse_at = n;
-		KUNIT_EXPECT_EQ(test, vmm_backend_find("host", 0, &ops, &dev),
-				-ENOMEM);
+		KUNIT_EXPECT_EQ(test, vmm_backend_find("host", NULL, &ops,
+						       &dev), -ENOMEM);
 		KUNIT_EXPECT_EQ(test, reserved.held, 0);
 	}
 	KUNIT_EXPECT_NULL(test, ops);
@@ -492,7 +500,7 @@ static void closing_takes_the_tables(struct kunit *test)
 	void *dev;
 
 	reserved_watch(test);
-	KUNIT_ASSERT_EQ(test, vmm_backend_find("host", 0, &ops, &dev), 0);
+	KUNIT_ASSERT_EQ(test, vmm_backend_find("host", NULL, &ops, &dev), 0);
 	for (u32 i = 0; i < 3; i++)
 		KUNIT_ASSERT_EQ(test, ops->reserve(dev, 2 * MIB, 2 * MIB,
 						   &addr[i]), 0);
@@ -509,7 +517,7 @@ static void this_machine_is_a_device(struct kunit *test)
 {
 	struct slabdev_device_info info;
 
-	KUNIT_ASSERT_EQ(test, vmm_device_count(), 1);
+	KUNIT_ASSERT_GE(test, vmm_device_count(), 2);
 	KUNIT_ASSERT_EQ(test, vmm_device_get(0, &info), 0);
 	KUNIT_EXPECT_STREQ(test, info.spec, "host");
 	KUNIT_EXPECT_STRNEQ(test, info.name, "");
@@ -517,7 +525,8 @@ static void this_machine_is_a_device(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.usable, 1);
 	KUNIT_EXPECT_GT(test, info.memory_total, 0);
 	KUNIT_EXPECT_EQ(test, info.granularity, 2 * MIB);
-	KUNIT_EXPECT_EQ(test, vmm_device_get(1, &info), -EINVAL);
+	KUNIT_EXPECT_EQ(test, vmm_device_get(vmm_device_count(), &info),
+			-EINVAL);
 	KUNIT_EXPECT_EQ(test, vmm_device_get(-1, &info), -EINVAL);
 }
 

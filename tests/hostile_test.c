@@ -45,7 +45,7 @@ struct damage {
 	}
 
 SPOIL(no_magic, s->file[0].head->magic = 1)
-SPOIL(other_version, s->file[0].head->version = 2)
+SPOIL(other_version, s->file[0].head->version = 99)
 SPOIL(other_kind, s->file[1].head->kind = 4)
 SPOIL(other_size, s->file[1].head->size += 4096)
 SPOIL(empty_file, s->file[1].size = 0)
@@ -69,6 +69,7 @@ SPOIL(same_window, fake_job_add(test, s, SLABDEV_SEG_CLASSES, 0))
 SPOIL(stuck_fold, s->file[1].head->fold_seq = 77)
 SPOIL(endless_name, memset(s->file[0].space->name, 'x', 64))
 SPOIL(endless_spec, memset(s->file[0].space->spec, 'x', 64))
+SPOIL(endless_backing, memset(s->file[0].space->backing, 'x', 64))
 SPOIL(endless_class, memset(s->file[1].window->cls[0].name, 'y', 32))
 SPOIL(space_state, s->file[0].space->state = 9)
 SPOIL(class_state, s->file[1].window->cls[0].state = 9)
@@ -88,8 +89,8 @@ SPOIL(big_calls, s->file[0].space->vmm.calls[3] = UINT64_MAX)
 
 static const struct damage damages[] = {
 	{ "no magic", no_magic, "does not begin with the magic number", NULL },
-	{ "other version", other_version, "was made by layout version 2, "
-	  "this slabinfo knows 1", NULL },
+	{ "other version", other_version, "was made by layout version 99, "
+	  "this slabinfo knows 2", NULL },
 	{ "other kind", other_kind, "is of kind 4, which does not exist",
 	  "main (host)" },
 	{ "other size", other_size, " bytes, its header says ",
@@ -121,6 +122,8 @@ static const struct damage damages[] = {
 	{ "stuck fold", stuck_fold, "window 0 is torn", BLOCKS },
 	{ "endless name", endless_name, "its name has no end", BLOCKS },
 	{ "endless spec", endless_spec, "its spec has no end", BLOCKS },
+	{ "endless backing", endless_backing, "its backing has no end",
+	  BLOCKS },
 	{ "endless class", endless_class, "the name of class 0 has no end",
 	  "\nyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy      400 " },
 	{ "state of the space", space_state, "its state 9 does not exist",

@@ -62,6 +62,47 @@ static int no_segment(const char *name, size_t size, void **addr)
 	return -ENOSYS;
 }
 
+static struct slabdev *device_of;
+
+/* Memory for the user's objects, and none for tables. */
+static int commit_objects_only(void *addr, size_t size)
+{
+	u64 at = (u64)(uintptr_t)addr - device_of->base;
+
+	if (at >= device_of->vmm.base_bytes)
+		return -ENOMEM;
+	return mprotect(addr, size, PROT_READ | PROT_WRITE) ? -ENOMEM : 0;
+}
+
+/*
+ * Objects that begin in the last free slices: growth continues the mapping just
+ * there, until the tables cannot follow.
+ */
+static void extension_is_undone(struct kunit *test)
+{
+	struct slabdev *sd = case_space(test, GIB);
+	struct slabdev_stats before;
+	static void *p[300];
+	u32 n = 0;
+
+	p[n++] = must_alloc(test, sd, 3 * MIB);
+	device_of = sd;
+	kunit_activate_static_stub(test, os_commit, commit_objects_only);
+	kunit_expect_report(test, REPORT_OUT_OF_MEMORY);
+	do {
+		before = figures(test, sd);
+		p[n] = slabdev_alloc(sd, 3 * MIB);
+	} while (p[n] && ++n < ARRAY_SIZE(p));
+	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(slabdev_last_error(), "tables"),
+				  "%s", slabdev_last_error());
+	KUNIT_EXPECT_EQ(test, expect_sound(test, sd).live, before.live);
+	KUNIT_EXPECT_EQ(test, figures(test, sd).lost, 0);
+	kunit_deactivate_static_stub(test, os_commit);
+	while (n)
+		EXPECT_FREED(test, sd, p[--n]);
+	expect_empty(test, sd);
+}
+
 /* ---- Failed opens ----------------------------------------------------- */
 
 static u64 mapped_bytes(struct kunit *test, u32 *lines)
@@ -98,6 +139,9 @@ static void expect_footprint(struct kunit *test, const struct footprint *want,
 {
 	struct footprint now = footprint(test);
 
+	/* A driver maps and opens what it likes. */
+	if (!on_host())
+		return;
 	KUNIT_EXPECT_EQ_MSG(test, now.descriptors, want->descriptors,
 			    "call %llu", (unsigned long long)n);
 	/* A sanitizer maps memory of its own as it goes. */
@@ -114,7 +158,7 @@ static int try_open(struct slabdev **sd)
 	struct slabdev_attr attr = SLABDEV_ATTR_INIT;
 
 	attr.limit = 64 * MIB;
-	return slabdev_open(sd, "host", &attr);
+	return slabdev_open(sd, test_spec(), &attr);
 }
 
 /* What every process has once is had: libc's buffers, the library's pools. */
@@ -275,6 +319,30 @@ static void half_grown_tables_can_be_asked(struct kunit *test)
 	}
 }
 
+/* Any one of the tables: what comes after it is not had instead. */
+static void each_refusal_is_noticed(struct kunit *test)
+{
+	struct prober p = { .test = test };
+	struct slabdev *sd;
+	void *object;
+
+	kunit_activate_static_stub(test, os_reserve, reserve_or_not);
+	kunit_activate_static_stub(test, os_commit, commit_or_not);
+	log_set_sink(count_report, &p);
+	for (u64 n = 1; n <= 24; n++) {
+		sd = open_space(test, 64 * MIB);
+		fail_calls(n, n);
+		object = slabdev_alloc(sd, 3 * MIB);
+		fail_calls(0, 0);
+		if (!object)
+			KUNIT_EXPECT_EQ(test, errno, ENOMEM);
+		expect_sound(test, sd);
+		EXPECT_FREED(test, sd, object);
+		EXPECT_FREED(test, sd, must_alloc(test, sd, 5 * MIB));
+		close_space(test, sd);
+	}
+}
+
 /* ---- No more memory from now on --------------------------------------- */
 
 /* Beyond the 39 that share a window with the general classes. */
@@ -398,6 +466,8 @@ static const struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(failed_open_leaves_nothing, memfd_gen_params,
 			 .isolated = true),
 	KUNIT_CASE_ISOLATED(half_grown_tables_can_be_asked),
+	KUNIT_CASE_ISOLATED(extension_is_undone),
+	KUNIT_CASE_ISOLATED(each_refusal_is_noticed),
 	KUNIT_CASE_PARAM(work_goes_on_with_what_is_there,
 			 cache_count_gen_params, .isolated = true),
 	{ 0 }
@@ -406,5 +476,6 @@ static const struct kunit_case cases[] = {
 static const struct kunit_suite hostmem_suite = {
 	.name = "hostmem",
 	.cases = cases,
+	.any_space = true,
 };
 kunit_test_suite(hostmem_suite);

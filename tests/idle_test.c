@@ -135,6 +135,7 @@ static void give_one(struct pieces *p, u64 chunks, u64 keep_spare)
 	int err = 0;
 
 	vmm_enter(&s->v);
+	KUNIT_EXPECT_EQ(s->test, vmm_fence_try(&s->v), 0);
 	given = vmm_idle_give(&s->v, chunks, keep_spare, &err);
 	KUNIT_EXPECT_EQ(s->test, vmm_leave(&s->v, err), 0);
 	KUNIT_EXPECT_EQ(s->test, given, length > 0);
@@ -172,6 +173,7 @@ static bool give_all(struct space *s, u64 keep_spare)
 	bool any;
 
 	vmm_enter(&s->v);
+	KUNIT_EXPECT_EQ(s->test, vmm_fence_try(&s->v), 0);
 	any = vmm_idle_give_all(&s->v, keep_spare);
 	KUNIT_EXPECT_EQ(s->test, vmm_leave(&s->v, 0), 0);
 	EXPECT_VALID(s);
@@ -205,6 +207,7 @@ static void spare_handles_are_gathered(struct kunit *test)
 	space_unmap(s, space_map(s, 6, 6), VMM_KEEP_MAPPED);
 	for (u32 want = 0; want <= 5; want++) {
 		vmm_enter(&s->v);
+		KUNIT_EXPECT_EQ(test, vmm_fence_try(&s->v), 0);
 		vmm_spare_gather(&s->v, want);
 		KUNIT_EXPECT_EQ(test, vmm_leave(&s->v, 0), 0);
 		KUNIT_EXPECT_EQ(test, s->cnt.spare_handles, min(want, 4u));

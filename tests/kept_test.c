@@ -104,6 +104,7 @@ static void huge_object_at_the_limit(struct kunit *test)
 	struct slabdev *sd = case_space(test, 80 * MIB);
 	void *p[OBJECTS], *huge;
 
+	need_merging(test, sd);
 	fill(test, sd, p, MIB, OBJECTS);
 	empty(test, sd, p, OBJECTS);
 	KUNIT_EXPECT_GT(test, slabs_kept(sd), 0);
@@ -120,6 +121,7 @@ static void huge_object_finds_them(struct kunit *test)
 	void *p[128], *huge;
 	u64 calls;
 
+	need_merging(test, sd);
 	fill(test, sd, p, MIB, ARRAY_SIZE(p));
 	calls = calls_of(test, sd);
 	empty(test, sd, p, ARRAY_SIZE(p));
@@ -160,6 +162,7 @@ static void other_policies_keep_less(struct kunit *test)
 	fill(test, sd, p, SIZE, OBJECTS);
 	empty(test, sd, p, OBJECTS);
 	KUNIT_EXPECT_EQ(test, slabs_kept(sd), 0);
+	settle(test, sd);
 	KUNIT_EXPECT_EQ(test, figures(test, sd).mapped, 0);
 }
 
@@ -267,5 +270,6 @@ static const struct kunit_suite kept_suite = {
 	.init = open_space_init,
 	.exit = open_space_exit,
 	.cases = cases,
+	.any_space = true,
 };
 kunit_test_suite(kept_suite);

@@ -172,6 +172,7 @@ static const struct kunit_case many_cases[] = {
 static const struct kunit_suite demo_many = {
 	.name = "demo_many",
 	.cases = many_cases,
+	.any_space = true,
 };
 
 /* ---- demo_life: what runs when, and whatever happens ------------------ */

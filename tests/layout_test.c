@@ -6,6 +6,7 @@
  * expected is computed the slow way.
  */
 #include "core/overflow.h"
+#include "slab/barn.h"
 #include "slab/layout.h"
 #include "slab/tags.h"
 #include "tests/kunit/kunit.h"
@@ -173,6 +174,17 @@ static void sheaf_bytes_decide_the_capacity(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, layout_sheaf_cap(1 * MIB, 4 * MIB), 4);
 }
 
+/* About 256 KiB of objects, in 1 to 16 full sheaves. */
+static void barns_are_bounded_in_bytes(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, barn_limit(256, 64), 16);
+	KUNIT_EXPECT_EQ(test, barn_limit(16, 64), 16);
+	KUNIT_EXPECT_EQ(test, barn_limit(KIB, 64), 4);
+	KUNIT_EXPECT_EQ(test, barn_limit(64 * KIB, 2), 2);
+	KUNIT_EXPECT_EQ(test, barn_limit(MIB, 1), 1);
+	KUNIT_EXPECT_EQ(test, barn_limit(4 * KIB, 0), 16);
+}
+
 static const struct kunit_case layout_cases[] = {
 	KUNIT_CASE(classes_rise_to_the_largest),
 	KUNIT_CASE(doublings_have_eight_steps),
@@ -184,6 +196,7 @@ static const struct kunit_case layout_cases[] = {
 	KUNIT_CASE(tiny_slabs_are_one_slice),
 	KUNIT_CASE(sheaves_are_bounded_in_bytes),
 	KUNIT_CASE(sheaf_bytes_decide_the_capacity),
+	KUNIT_CASE(barns_are_bounded_in_bytes),
 	{}
 };
 

@@ -151,6 +151,23 @@ static void release_from_the_middle(struct kunit *test)
 	lock_release(low);
 }
 
+/* Those beyond the stack of the checks are taken all the same. */
+static void more_than_can_be_checked(struct kunit *test)
+{
+	struct lock *l[3 * LOCK_NR_RANKS];
+	int i, n = ARRAY_SIZE(l);
+
+	need_lock_debug(test);
+	for (i = 0; i < n; i++) {
+		l[i] = make(test, (enum lock_rank)i, "one of many");
+		lock_acquire(l[i]);
+	}
+	assert_held(l[n - 1]);
+	while (i--)
+		lock_release(l[i]);
+	assert_no_lock_held();
+}
+
 /* A recursive mutex, so that the case gets past the mistake. */
 static void acquired_twice(struct kunit *test)
 {
@@ -216,6 +233,7 @@ static const struct kunit_case cases[] = {
 	KUNIT_CASE(out_of_order_names_both),
 	KUNIT_CASE(same_rank_is_out_of_order),
 	KUNIT_CASE(release_from_the_middle),
+	KUNIT_CASE(more_than_can_be_checked),
 	KUNIT_CASE(acquired_twice),
 	KUNIT_CASE(released_but_not_held),
 	KUNIT_CASE(needed_but_not_held),

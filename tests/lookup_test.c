@@ -187,7 +187,7 @@ static void space_step(struct one *w)
 	void *p[2];
 
 	attr.limit = 16 * MIB;
-	if (slabdev_open(&sd, "host", &attr)) {
+	if (slabdev_open(&sd, test_spec(), &attr)) {
 		KUNIT_FAIL(w->b->test, "%s", slabdev_last_error());
 		return;
 	}
@@ -335,5 +335,6 @@ static const struct kunit_case cases[] = {
 static const struct kunit_suite lookup_suite = {
 	.name = "lookup",
 	.cases = cases,
+	.any_space = true,
 };
 kunit_test_suite(lookup_suite);

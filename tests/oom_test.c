@@ -10,9 +10,11 @@
 
 #include "core/os.h"
 #include "slab/slab.h"
+#include "slab/visit.h"
 #include "tests/crew.h"
 #include "tests/open_space.h"
 #include "tests/random.h"
+#include "vmm/internal.h"
 
 #define KEEP_MAX 40000u
 
@@ -90,11 +92,13 @@ static void limit_is_reached_exactly(struct kunit *test)
 	const struct fill *f = test->param_value;
 	struct kept k = kept_open(test, f->limit);
 
+	if (f->size > 64 * MIB)
+		need_merging(test, k.sd);
 	keep_all(&k, f->size);
 	KUNIT_EXPECT_EQ(test, k.n, f->objects);
 	KUNIT_EXPECT_EQ(test, stats_of(test, k.sd).mapped, f->limit);
 	expect_oom(test, k.sd, f->size, EDQUOT);
-	KUNIT_EXPECT_REPORT_HAS(test, "limit");
+	KUNIT_EXPECT_REPORT_HAS(test, "they do not fit the limit");
 	expect_sound(test, k.sd);
 	/* One goes, one comes. */
 	drop(&k, k.n / 2);
@@ -130,6 +134,21 @@ static void quiet_requests_are_quiet(struct kunit *test)
 	st = stats_of(test, k.sd);
 	KUNIT_EXPECT_EQ(test, st.failed, 3 + 1 + 3);
 	KUNIT_EXPECT_EQ(test, st.live, 8 * MIB);
+}
+
+/* One that fits a space, and with its alignment does not. */
+static void alignment_may_be_more_than_a_space_has(struct kunit *test)
+{
+	struct kept k = kept_open(test, 8 * MIB);
+	u64 most = (u64)k.sd->pool.max_chunks * CHUNK;
+
+	kunit_expect_report(test, REPORT_OUT_OF_MEMORY);
+	KUNIT_EXPECT_ERRNO(test, slabdev_alloc_aligned(k.sd, most, GIB),
+			   ENOMEM);
+	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(slabdev_last_error(),
+					       "more than a space"), "%s",
+				  slabdev_last_error());
+	expect_sound(test, k.sd);
 }
 
 /* The number after the name at the begin of a line. */
@@ -168,6 +187,23 @@ static void report_accounts_for_every_byte(struct kunit *test)
 	expect_sound(test, k.sd);
 }
 
+/* By all bytes that a class has, whoever asked for how many of them. */
+static void largest_class_comes_first(struct kunit *test)
+{
+	struct kept k = kept_open(test, 8 * MIB);
+	const char *text;
+
+	while (k.n < 5000)
+		KUNIT_ASSERT_TRUE(test, keep(&k, k.n < 1000 ? 1 : 512));
+	expect_oom(test, k.sd, 9 * MIB, EDQUOT);
+	KUNIT_EXPECT_REPORT_HAS(test, "alloc-512 ");
+	text = kunit_report_text(test);
+	KUNIT_EXPECT_TRUE(test, strstr(text, "alloc-512 ") <
+				strstr(text, "alloc-256 "));
+	/* Classes without any are left out. */
+	KUNIT_EXPECT_NULL(test, strstr(text, "alloc-1024 "));
+}
+
 /* ---- Reuse ------------------------------------------------------------ */
 
 static u64 op_calls(struct slabdev *sd, enum vmm_op op)
@@ -175,7 +211,8 @@ static u64 op_calls(struct slabdev *sd, enum vmm_op op)
 	return sd->vmm.cnt->calls[op];
 }
 
-/* Handles are moved to where the run is; none is made. */
+/* Handles are moved to where the run is; none is made, or a single one where
+ * the calls are what costs. */
 static void scattered_idle_chunks_serve_a_run(struct kunit *test)
 {
 	struct kept k = kept_open(test, 32 * MIB);
@@ -183,6 +220,7 @@ static void scattered_idle_chunks_serve_a_run(struct kunit *test)
 	void *p;
 	u32 i;
 
+	need_merging(test, k.sd);
 	keep_all(&k, 2 * MIB);
 	KUNIT_ASSERT_EQ(test, k.n, 16);
 	for (i = 0; i < 16; i += 2)
@@ -190,7 +228,8 @@ static void scattered_idle_chunks_serve_a_run(struct kunit *test)
 	created = op_calls(k.sd, VMM_OP_CREATE);
 	p = slabdev_alloc(k.sd, 16 * MIB);
 	KUNIT_EXPECT_NOT_NULL(test, p);
-	KUNIT_EXPECT_EQ(test, op_calls(k.sd, VMM_OP_CREATE), created);
+	KUNIT_EXPECT_EQ(test, op_calls(k.sd, VMM_OP_CREATE),
+			created + k.sd->ops->dear_handles);
 	expect_sound(test, k.sd);
 }
 
@@ -199,6 +238,7 @@ static void idle_long_mapping_gives_way(struct kunit *test)
 {
 	struct kept k = kept_open(test, 100 * MIB);
 
+	need_merging(test, k.sd);
 	KUNIT_ASSERT_TRUE(test, keep(&k, 90 * MIB));
 	drop(&k, 0);
 	KUNIT_EXPECT_TRUE(test, keep(&k, 95 * MIB));
@@ -215,7 +255,7 @@ static void kept_bytes(struct kept *k, void *p, u64 *at, u64 *end)
 {
 	const struct slab *s;
 
-	*at = (u64)(uintptr_t)p - k->sd->base;
+	*at = space_offset(k->sd, p);
 	*end = *at + slabdev_usable_size(k->sd, p);
 	s = k->sd->slabs + *at / SLICE_SIZE;
 	s -= s->back;
@@ -225,7 +265,22 @@ static void kept_bytes(struct kept *k, void *p, u64 *at, u64 *end)
 	*end = *at + s->span * SLICE_SIZE;
 }
 
-/* Chunks that hold something live, each once. */
+/* The chunks of the handle that has this one; how many were not used yet. */
+static u32 use_handle(struct kept *k, u32 chunk, bool *used, u32 max)
+{
+	const struct vmm_handle *h = *vmm_chunk(&k->sd->vmm, chunk);
+	u32 c, n = 0;
+
+	KUNIT_ASSERT_NOT_NULL(k->test, h);
+	KUNIT_ASSERT_LE(k->test, h->first + h->nr, max);
+	for (c = h->first; c < h->first + h->nr; c++) {
+		n += !used[c];
+		used[c] = true;
+	}
+	return n;
+}
+
+/* Chunks of the handles that hold something live, each once. */
 static u32 chunks_in_use(struct kept *k, bool *used, u32 max)
 {
 	u64 at, end;
@@ -234,11 +289,8 @@ static u32 chunks_in_use(struct kept *k, bool *used, u32 max)
 	memset(used, 0, max);
 	for (i = 0; i < k->n; i++) {
 		kept_bytes(k, k->p[i], &at, &end);
-		for (at /= CHUNK; at * CHUNK < end; at++) {
-			KUNIT_ASSERT_LT(k->test, at, max);
-			n += !used[at];
-			used[at] = true;
-		}
+		for (at /= CHUNK; at * CHUNK < end; at++)
+			n += use_handle(k, (u32)at, used, max);
 	}
 	return n;
 }
@@ -266,6 +318,7 @@ static void what_the_live_handles_leave_can_be_had(struct kunit *test)
 	u32 max = 8 * (u32)(limit / CHUNK) + 64, round;
 	bool *used = kunit_kzalloc(test, max);
 
+	need_merging(test, k.sd);
 	for (round = 0; round < 12; round++) {
 		fragment(&k, &random);
 		room = limit - CHUNK * chunks_in_use(&k, used, max);
@@ -339,6 +392,17 @@ static void shrinker_is_asked_before_a_failure(struct kunit *test)
 			0);
 	KUNIT_EXPECT_EQ(test, slabdev_unregister_shrinker(k.sd, shrink,
 							  &second), 0);
+}
+
+/* White-box: what lies behind the table of shrinkers is not 0 then. */
+static void nobody_but_shrinkers_is_asked(struct kunit *test)
+{
+	struct slabdev *sd = case_space(test, 8 * MIB);
+
+	visit_wait(sd);
+	KUNIT_ASSERT_EQ(test, sd->visit_side, 1);
+	expect_oom(test, sd, 9 * MIB, EDQUOT);
+	expect_sound(test, sd);
 }
 
 static void lying_shrinker_is_not_asked_for_ever(struct kunit *test)
@@ -507,12 +571,15 @@ static void unregistering_waits(struct kunit *test)
 static const struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(limit_is_reached_exactly, fill_gen_params),
 	KUNIT_CASE(quiet_requests_are_quiet),
+	KUNIT_CASE(alignment_may_be_more_than_a_space_has),
 	KUNIT_CASE(report_accounts_for_every_byte),
+	KUNIT_CASE(largest_class_comes_first),
 	KUNIT_CASE(scattered_idle_chunks_serve_a_run),
 	KUNIT_CASE(idle_long_mapping_gives_way),
 	KUNIT_CASE_PARAM(what_the_live_handles_leave_can_be_had,
 			 limit_gen_params),
 	KUNIT_CASE(shrinker_is_asked_before_a_failure),
+	KUNIT_CASE(nobody_but_shrinkers_is_asked),
 	KUNIT_CASE(lying_shrinker_is_not_asked_for_ever),
 	KUNIT_CASE(shrinker_is_the_last_resort),
 	KUNIT_CASE(part_of_a_sheaf_is_no_lack),
@@ -525,5 +592,6 @@ static const struct kunit_case cases[] = {
 static const struct kunit_suite oom_suite = {
 	.name = "oom",
 	.cases = cases,
+	.any_space = true,
 };
 kunit_test_suite(oom_suite);

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * open_space.h - an open host space, and what must hold of it at rest.
+ * open_space.h - an open space, and what must hold of it at rest.
+ *
+ * It is one of this machine's memory, or of what SLABDEV_TEST_SPEC says, so
+ * that the same cases run on a device: they use the memory by tests/memory.h,
+ * and what is about the host alone begins with host_only().
  *
  * Three ways to have one:
  *
@@ -20,17 +24,67 @@
 #include <slabdev/slabdev.h>
 
 #include "core/overflow.h"
+#include "slab/slab.h"
 #include "tests/kunit/kunit.h"
+#include "tests/memory.h"
 
 #define CHUNK (2 * MIB)
+
+static inline bool on_host(void)
+{
+	return !strcmp(test_spec(), "host");
+}
+
+/* Skips the case where spaces are of another memory. */
+static inline void host_only(struct kunit *test, const char *why)
+{
+	if (!on_host())
+		kunit_skip(test, "about host memory: %s", why);
+}
+
+/*
+ * Memory that comes in regions: an object does not span two, and one that was
+ * given back is none of the space's addresses any more.
+ */
+static inline bool has_regions(const struct slabdev *sd)
+{
+	return sd->ops->backed;
+}
+
+/* Where an address is in the space's tables; VMM_MAX_OFFSET: in none. */
+static inline u64 space_offset(const struct slabdev *sd, const void *p)
+{
+	u64 offset = VMM_MAX_OFFSET;
+
+	(void)vmm_offset(&sd->vmm, (u64)(uintptr_t)p, &offset);
+	return offset;
+}
+
+static inline bool is_address_of(const struct slabdev *sd, const void *p)
+{
+	return space_offset(sd, p) < VMM_MAX_OFFSET;
+}
+
+/* The longest handle that growth makes: it goes whole or not at all. */
+static inline u64 handle_max(const struct slabdev *sd)
+{
+	return sd->ops->dear_handles ? 64 * MIB : CHUNK;
+}
+
+/* Skips the case where an object may not use all that is free together. */
+static inline void need_merging(struct kunit *test, const struct slabdev *sd)
+{
+	if (has_regions(sd))
+		kunit_skip(test, "memory comes in regions, which do not merge");
+}
 
 static inline struct slabdev *open_space_attr(struct kunit *test,
 					      const struct slabdev_attr *attr)
 {
 	struct slabdev *sd = NULL;
 
-	KUNIT_ASSERT_EQ_MSG(test, slabdev_open(&sd, "host", attr), 0, "%s",
-			    slabdev_last_error());
+	KUNIT_ASSERT_EQ_MSG(test, slabdev_open(&sd, test_spec(), attr), 0,
+			    "%s", slabdev_last_error());
 	return sd;
 }
 
@@ -114,6 +168,18 @@ do {									\
 	now_.failed = (before).failed;					\
 	KUNIT_EXPECT_MEMEQ(test, &now_, &(before), sizeof(now_));	\
 } while (0)
+
+/*
+ * What a device may still have been using when it was freed goes back with a
+ * later call: now all of it is done, and that call was made.
+ */
+static inline void settle(struct kunit *test, struct slabdev *sd)
+{
+	if (sd->ops->synchronous)
+		return;
+	KUNIT_EXPECT_EQ(test, vmm_quiesce(&sd->vmm), 0);
+	KUNIT_EXPECT_EQ(test, slabdev_poll(sd), 0);
+}
 
 /* ---- Objects ---------------------------------------------------------- */
 

@@ -28,6 +28,9 @@ static void defaults(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, parse(&p, "PATH=/bin", "SLABDEV=1"), 0);
 	KUNIT_EXPECT_EQ(test, p.limit, 0);
 	KUNIT_EXPECT_EQ(test, p.limit_permille, 0);
+	KUNIT_EXPECT_EQ(test, p.ranks, 0);
+	KUNIT_EXPECT_EQ(test, p.backing, PARAM_BACKING_AUTO);
+	KUNIT_EXPECT_STREQ(test, p.libcuda, "");
 	KUNIT_EXPECT_EQ(test, p.reserve, 0);
 	KUNIT_EXPECT_EQ(test, p.sheaf_bytes, 0);
 	KUNIT_EXPECT_EQ(test, p.policy, PARAM_POLICY_NONE);
@@ -112,6 +115,17 @@ static const struct good_param good_params[] = {
 	{ "SLABDEV_LIMIT=40%", WITH_DEFAULTS(.limit_permille = 400) },
 	{ "SLABDEV_LIMIT=12.5%", WITH_DEFAULTS(.limit_permille = 125) },
 	{ "SLABDEV_LIMIT=100%", WITH_DEFAULTS(.limit_permille = 1000) },
+	{ "SLABDEV_RANKS=1", WITH_DEFAULTS(.ranks = 1) },
+	{ "SLABDEV_RANKS=4096", WITH_DEFAULTS(.ranks = 4096) },
+	{ "SLABDEV_BACKING=auto", WITH_DEFAULTS() },
+	{ "SLABDEV_BACKING=vmm",
+	  WITH_DEFAULTS(.backing = SLABDEV_BACKING_VMM) },
+	{ "SLABDEV_BACKING=pool",
+	  WITH_DEFAULTS(.backing = SLABDEV_BACKING_POOL) },
+	{ "SLABDEV_BACKING=malloc",
+	  WITH_DEFAULTS(.backing = SLABDEV_BACKING_MALLOC) },
+	{ "SLABDEV_LIBCUDA=/usr/lib/libcuda.so.1",
+	  WITH_DEFAULTS(.libcuda = "/usr/lib/libcuda.so.1") },
 	{ "SLABDEV_RESERVE=64G", WITH_DEFAULTS(.reserve = 64 * GIB) },
 	{ "SLABDEV_SHEAF=64K", WITH_DEFAULTS(.sheaf_bytes = 64 * KIB) },
 	{ "SLABDEV_SHEAF=64G", WITH_DEFAULTS(.sheaf_bytes = 64 * GIB) },
@@ -157,6 +171,9 @@ static void accepted(struct kunit *test)
 			    error_get());
 	KUNIT_EXPECT_EQ(test, p.limit, wanted->limit);
 	KUNIT_EXPECT_EQ(test, p.limit_permille, wanted->limit_permille);
+	KUNIT_EXPECT_EQ(test, p.ranks, wanted->ranks);
+	KUNIT_EXPECT_EQ(test, p.backing, wanted->backing);
+	KUNIT_EXPECT_STREQ(test, p.libcuda, wanted->libcuda);
 	KUNIT_EXPECT_EQ(test, p.reserve, wanted->reserve);
 	KUNIT_EXPECT_EQ(test, p.sheaf_bytes, wanted->sheaf_bytes);
 	KUNIT_EXPECT_EQ(test, p.policy, wanted->policy);
@@ -179,6 +196,10 @@ static const char *const bad_values[] = {
 	"SLABDEV_LIMIT=40%%", "SLABDEV_LIMIT=%", "SLABDEV_LIMIT=0.4G",
 	"SLABDEV_LIMIT=0.4x", "SLABDEV_LIMIT=0.4.4",
 	"SLABDEV_LIMIT=99999999999999999999%",
+	"SLABDEV_RANKS=", "SLABDEV_RANKS=0", "SLABDEV_RANKS=4097",
+	"SLABDEV_RANKS=-1", "SLABDEV_RANKS=2.0", "SLABDEV_RANKS=4K",
+	"SLABDEV_BACKING=", "SLABDEV_BACKING=VMM", "SLABDEV_BACKING=1",
+	"SLABDEV_LIBCUDA=",
 	"SLABDEV_RESERVE=", "SLABDEV_RESERVE=1M", "SLABDEV_RESERVE=50%",
 	"SLABDEV_SHEAF=", "SLABDEV_SHEAF=0", "SLABDEV_SHEAF=65535",
 	"SLABDEV_SHEAF=65G",
@@ -223,6 +244,19 @@ static void refused(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, error_get(), wanted);
 }
 
+static void too_long_driver_path_is_refused(struct kunit *test)
+{
+	char variable[600] = "SLABDEV_LIBCUDA=";
+	size_t prefix = strlen(variable);
+	struct params p;
+
+	memset(variable + prefix, 'x', sizeof(p.libcuda) - 1);
+	KUNIT_EXPECT_EQ(test, parse(&p, variable, NULL), 0);
+	KUNIT_EXPECT_EQ(test, strlen(p.libcuda), sizeof(p.libcuda) - 1);
+	variable[strlen(variable)] = 'x';
+	KUNIT_EXPECT_EQ(test, parse(&p, variable, NULL), -EINVAL);
+}
+
 static void too_long_log_path_is_refused(struct kunit *test)
 {
 	char variable[600] = "SLABDEV_LOG=warn:";
@@ -258,7 +292,7 @@ static const struct name_param name_params[] = {
 	{ "SLABDEV_STAT",
 	  "SLABDEV_STAT: no such parameter; did you mean SLABDEV_STATS?" },
 	{ "SLABDEV_ROOTS=/opt",
-	  "SLABDEV_ROOTS: no such parameter; did you mean SLABDEV_STATS?" },
+	  "SLABDEV_ROOTS: no such parameter; did you mean SLABDEV_RANKS?" },
 };
 
 static void describe_name(const struct name_param *p, char *desc)
@@ -292,6 +326,7 @@ static void names_of_the_driver_model_are_left_alone(struct kunit *test)
 	char *env[] = {
 		(char[]){ "SLABDEV_MODEL_PROFILE=two" },
 		(char[]){ "SLABDEV_MODEL_BREAK=C012" },
+		(char[]){ "SLABDEV_TEST_SPEC=cuda:0" },
 		NULL
 	};
 	struct params p;
@@ -414,6 +449,14 @@ static void policies_are_those_of_the_interface(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, PARAM_AGGRESSIVE, SLABDEV_AGGRESSIVE);
 }
 
+static void backings_are_those_of_the_interface(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, PARAM_BACKING_AUTO, SLABDEV_BACKING_AUTO);
+	KUNIT_EXPECT_EQ(test, PARAM_VMM, SLABDEV_BACKING_VMM);
+	KUNIT_EXPECT_EQ(test, PARAM_POOL, SLABDEV_BACKING_POOL);
+	KUNIT_EXPECT_EQ(test, PARAM_MALLOC, SLABDEV_BACKING_MALLOC);
+}
+
 /* ---- The environment of the process ----------------------------------- */
 
 /* These run in processes of their own, in which nobody asked before. */
@@ -489,6 +532,7 @@ static const struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(parse_bytes, bytes_gen_params),
 	KUNIT_CASE_PARAM(accepted, good_gen_params),
 	KUNIT_CASE_PARAM(refused, bad_gen_params),
+	KUNIT_CASE(too_long_driver_path_is_refused),
 	KUNIT_CASE(too_long_log_path_is_refused),
 	KUNIT_CASE_PARAM(unknown_name_is_refused, name_gen_params),
 	KUNIT_CASE(very_long_name_is_refused_and_cut),
@@ -499,6 +543,7 @@ static const struct kunit_case cases[] = {
 	KUNIT_CASE(table_is_complete),
 	KUNIT_CASE(documentation_has_the_table),
 	KUNIT_CASE(policies_are_those_of_the_interface),
+	KUNIT_CASE(backings_are_those_of_the_interface),
 	KUNIT_CASE_ISOLATED(environment_is_read_once),
 	KUNIT_CASE_ISOLATED(refusal_is_repeated_with_its_text),
 	KUNIT_CASE_ISOLATED(log_file_that_cannot_be_opened),

@@ -48,7 +48,7 @@ struct ground {
 
 static u64 offset_of(const struct ground *g, const void *p)
 {
-	return (u64)(uintptr_t)p - g->sd->base;
+	return space_offset(g->sd, p);
 }
 
 static struct slab *slab_at(const struct ground *g, const void *p)
@@ -70,7 +70,7 @@ static tag_t *tag_at(const struct ground *g, const void *p)
 
 static slot_t slot_at(const struct class *c, const void *p)
 {
-	return (slot_t)(((u64)(uintptr_t)p - c->sd->base) >> c->shift);
+	return (slot_t)(space_offset(c->sd, p) >> c->shift);
 }
 
 /* The @n-th slab of the only list that the class has. */
@@ -277,6 +277,10 @@ PLANT(long_rounding, POKE(*rounding_pair(g->sd, granule_of(g, g->general)),
 			  1024))
 PLANT(rounding_of_free, POKE(*rounding_byte(g->sd, free_granule(g)), 3))
 PLANT(tag_inside, POKE(tag_at(g, g->live_in_list)[3], 1))
+PLANT(tag_behind_the_last,
+      struct class *c = g->lists;
+      slot_t first = slab_first_slot(c, slab_at(g, g->live_in_list));
+      POKE(g->sd->tags[first + c->nr * c->step], tag_make(c->code)))
 PLANT(tag_of_tiny, POKE(*tag_at(g, g->live_tiny), TAG_LIVE))
 PLANT(tag_of_free, POKE(g->sd->tags[(u64)g->free_slice * 64 + 9], TAG_LIVE))
 PLANT(slab_of_free, POKE(g->sd->slabs[g->free_slice + 1].state, SLAB_LARGE))
@@ -287,6 +291,10 @@ PLANT(slab_of_others,
       POKE(last_listed(g->lists)->next,
 	   (u32)(slab_at(g, g->live_in_sheaves) - g->sd->slabs)))
 PLANT(no_slice, POKE(last_listed(g->lists)->next, 0x7fffffff))
+PLANT(prev_beyond, POKE(listed(g->lists, 1)->prev, 0x7fffffff))
+PLANT(list_in_a_circle,
+      POKE(last_listed(g->lists)->next,
+	   (u32)(listed(g->lists, 0) - g->sd->slabs)))
 PLANT(linked_one_way, POKE(listed(g->fresh, 1)->prev, 0))
 PLANT(other_bin, POKE(listed(g->fresh, 0)->list, 1))
 PLANT(list_of_fewer,
@@ -296,6 +304,7 @@ PLANT(list_of_fewer,
       POKE(first->list, 1); POKE(second->list, 1);
       POKE(c->list[1], c->list[2]); POKE(c->list[2], RANGE_NONE);
       POKE(c->lists, 1u << 1))
+PLANT(list_beyond, POKE(listed(g->lists, 0)->list, NR_LISTS))
 PLANT(no_such_list, POKE(g->lists->lists, g->lists->lists | 32))
 PLANT(partial_count, POKE(g->lists->rec->partial, 3))
 PLANT(slab_count, POKE(g->lists->rec->slabs, 6))
@@ -316,6 +325,20 @@ PLANT(foreign_slot, POKE(bin_of(g->sheaves)->main->slot[0],
 PLANT(slot_inside, struct sheaf *s = bin_of(g->sheaves)->main;
       POKE(s->slot[0], s->slot[0] + 1))
 PLANT(slot_beyond, POKE(bin_of(g->sheaves)->main->slot[0], 0xfffffff0))
+PLANT(slot_leads_before,
+      POKE(bin_of(g->sheaves)->main->slot[0],
+	   g->free_slice << (SLICE_SHIFT - GRANULE_SHIFT));
+      POKE(g->sd->slabs[g->free_slice].back, UINT16_MAX))
+PLANT(slot_in_the_tail,
+      struct class *c = g->sheaves;
+      POKE(bin_of(c)->main->slot[0], c->nr * c->step +
+	   slab_first_slot(c, slab_at(g, g->live_in_sheaves))))
+PLANT(slot_of_a_gone_slab,
+      struct slab *s = g->sd->slabs + g->free_slice;
+      POKE(s->class, g->sheaves->id); POKE(s->nr, g->sheaves->nr);
+      POKE(s->back, 0); POKE(s->free, 0);
+      POKE(bin_of(g->sheaves)->main->slot[0],
+	   g->free_slice << (SLICE_SHIFT - GRANULE_SHIFT)))
 PLANT(slot_in_its_slab, POKE(bin_of(g->sheaves)->main->slot[0],
 			     slot_in_slab(g->sheaves)))
 PLANT(slot_live, POKE(bin_of(g->sheaves)->main->slot[0],
@@ -330,6 +353,9 @@ PLANT(no_class, POKE(my_heap(g)->bin[UNUSED_ID].main,
 PLANT(barn_slot_live, POKE(g->sheaves->full->slot[3],
 			   slot_at(g->sheaves, g->live_in_sheaves)))
 PLANT(barn_not_full, POKE(g->sheaves->full->n, g->sheaves->full->n - 1))
+PLANT(barn_in_a_circle, POKE(g->sheaves->full->next, g->sheaves->full))
+PLANT(empties_in_a_circle, POKE(g->sheaves->empty->next, g->sheaves->empty))
+PLANT(barn_overfull, POKE(g->sheaves->barn_max, g->sheaves->nr_full - 1))
 PLANT(barn_count, POKE(g->sheaves->nr_full, g->sheaves->nr_full + 1))
 PLANT(barn_published, POKE(g->sheaves->rec->barn_full, 77))
 PLANT(barn_not_empty, POKE(g->sheaves->empty->n, 1))
@@ -360,6 +386,7 @@ PLANT(pool_used,
 PLANT(pool_vacant,
       u64 *map = (u64 *)(void *)g->sd->pool.vacant.base;
       POKE(*map, *map ^ 1))
+PLANT(vmm_spares, POKE(g->sd->vmm.cnt->spare_handles, 77))
 PLANT(pool_range, POKE(g->sd->pool.slices.nr_free, 1))
 
 #define DOES_NOT_HOLD "validate: does not hold: "
@@ -382,15 +409,19 @@ static const struct plant plants[] = {
 	P(long_rounding, "a live object's rounding is less than its size"),
 	P(rounding_of_free, "a free object of one granule has no rounding"),
 	P(tag_inside, "a tag is where an object begins"),
+	P(tag_behind_the_last, "a tag is where an object begins"),
 	P(tag_of_tiny, "a tag is where an object begins"),
 	P(tag_of_free, "no object is live outside the runs of the pool"),
 	P(slab_of_free, "no slab is outside the runs of the pool"),
 	P(tag_lost, "counters and tags have as many live objects"),
 	P(slab_of_others, "a list has slabs of its class only"),
 	P(no_slice, "a list has slices of the pool only"),
+	P(prev_beyond, "a slab with free and other objects is in a list"),
+	P(list_in_a_circle, "a list is linked both ways"),
 	P(linked_one_way, "a list is linked both ways"),
 	P(other_bin, "a slab knows its list"),
 	P(list_of_fewer, "a slab is in the list of its free objects"),
+	P(list_beyond, "a slab with free and other objects is in a list"),
 	P(no_such_list, "a class knows which lists have slabs"),
 	P(partial_count, "a class counts its partial slabs"),
 	P(slab_count, "a class counts its slabs"),
@@ -404,6 +435,9 @@ static const struct plant plants[] = {
 	P(foreign_slot, "what is in a sheaf is an object of its class"),
 	P(slot_inside, "what is in a sheaf is an object of its class"),
 	P(slot_beyond, "what is in a sheaf is an object of its class"),
+	P(slot_leads_before, "what is in a sheaf is an object of its class"),
+	P(slot_in_the_tail, "what is in a sheaf is an object of its class"),
+	P(slot_of_a_gone_slab, "what is in a sheaf is an object of its class"),
 	P(slot_in_its_slab, "an object in a sheaf is not in its slab"),
 	P(slot_live, "an object in a sheaf is not live"),
 	P(slot_twice, "an object is in a sheaf once"),
@@ -411,6 +445,9 @@ static const struct plant plants[] = {
 	P(no_class, "a sheaf in a bin has a class"),
 	P(barn_slot_live, "an object in a sheaf is not live"),
 	P(barn_not_full, "a full sheaf is full"),
+	P(barn_in_a_circle, "a barn counts its full sheaves"),
+	P(empties_in_a_circle, "a barn counts its empty sheaves"),
+	P(barn_overfull, "a barn counts its full sheaves"),
 	P(barn_count, "a barn counts its full sheaves"),
 	P(barn_published, "a barn counts its full sheaves"),
 	P(barn_not_empty, "an empty sheaf is empty"),
@@ -429,6 +466,7 @@ static const struct plant plants[] = {
 	P(pool_published, "the pool publishes how many slices are free"),
 	P(pool_used, "a chunk counts its slices in use"),
 	P(pool_vacant, "a chunk counts its slices in use"),
+	P(vmm_spares, "vmm: spare_handles is not the length of its list"),
 	P(pool_range, "range: nr_free is not the sum of the free runs"),
 };
 
@@ -448,6 +486,76 @@ static void plant_is_found(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, slabdev_last_error(), text);
 	poke_back(&g->pokes);
 	expect_sound(test, g->sd);
+}
+
+static char *slab_begin(const struct ground *g, const struct slab *s)
+{
+	return to_ptr(g->sd->base + slab_offset(g->sd, s));
+}
+
+/* The report says where it is: in which slab, or at which object; what is in no
+ * place is at the beginning of the space. */
+static void place_is_named(struct kunit *test)
+{
+	struct ground *g = test->priv;
+	char *slab = slab_begin(g, listed(g->lists, 0)), text[40];
+	char *space = to_ptr(g->sd->base);
+	const struct {
+		void (*plant)(struct ground *g);
+		const void *at;
+	} placed[] = {
+		{ other_nr, slab }, { other_span, slab }, { other_state, slab },
+		{ other_nr_free, slab }, { bit_beyond, slab },
+		{ run_in_two, slab }, { leads_elsewhere, slab + SLICE_SIZE },
+		{ slab_inside, slab + SLICE_SIZE },
+		{ in_no_list, slab_begin(g, listed(g->lists, 1)) },
+		{ linked_one_way, slab_begin(g, listed(g->fresh, 1)) },
+		{ other_bin, slab_begin(g, listed(g->fresh, 0)) },
+		{ list_of_fewer, slab_begin(g, listed(g->fresh, 0)) },
+		{ slab_of_others,
+		  slab_begin(g, slab_at(g, g->live_in_sheaves)) },
+		{ live_and_in_slab, g->live_in_list },
+		{ live_in_slab_of_tiny, g->live_tiny },
+		{ other_code, g->live_in_list },
+		{ tag_inside, (char *)g->live_in_list + 3 * GRANULE },
+		{ foreign_slot, g->live_in_list },
+		{ slot_live, g->live_in_sheaves },
+		{ barn_slot_live, g->live_in_sheaves },
+		{ no_slice, space }, { no_such_list, space },
+		{ partial_count, space }, { empty_count, space },
+		{ other_record, space }, { sheaf_of_others, space },
+		{ sheaf_overfull, space }, { no_class, space },
+		{ barn_not_full, space }, { barn_count, space },
+		{ barn_not_empty, space }, { barn_empties, space },
+		{ thread_count, space },
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(placed); i++) {
+		placed[i].plant(g);
+		kunit_expect_report(test, REPORT_CORRUPT);
+		KUNIT_EXPECT_EQ(test, slabdev_validate(g->sd), -EUCLEAN);
+		snprintf(text, sizeof(text), "at %p", placed[i].at);
+		KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(kunit_report_text(test),
+						       text), "%s: %s", text,
+					  kunit_report_text(test));
+		poke_back(&g->pokes);
+	}
+}
+
+/* Each cache's own walk sees its own faults, and names it. */
+static void cache_is_named(struct kunit *test)
+{
+	struct ground *g = test->priv;
+
+	partial_count(g);
+	KUNIT_EXPECT_EQ(test, slabdev_cache_validate(class_cache(g->tiny)), 0);
+	kunit_expect_report(test, REPORT_CORRUPT);
+	KUNIT_EXPECT_EQ(test, slabdev_cache_validate(class_cache(g->lists)),
+			-EUCLEAN);
+	KUNIT_EXPECT_REPORT_HAS(test, ", cache lists");
+	poke_back(&g->pokes);
+	KUNIT_EXPECT_EQ(test, slabdev_cache_validate(class_cache(g->lists)),
+			0);
 }
 
 /* Slices without memory behind them: where the huge object was. */
@@ -473,6 +581,8 @@ static void slices_without_memory_are_found(struct kunit *test)
 
 static const struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(plant_is_found, plant_gen_params),
+	KUNIT_CASE(place_is_named),
+	KUNIT_CASE(cache_is_named),
 	KUNIT_CASE(slices_without_memory_are_found),
 	{ 0 }
 };
@@ -481,5 +591,6 @@ static const struct kunit_suite planted_suite = {
 	.name = "planted",
 	.init = planted_init,
 	.cases = cases,
+	.any_space = true,
 };
 kunit_test_suite(planted_suite);

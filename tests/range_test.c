@@ -377,6 +377,56 @@ static void validate_names_what_is_broken(struct kunit *test)
 	bitmap_set(words(&r->heads), 100);
 }
 
+/* The same for the bins. Two free runs of one length, and a longer one. */
+static void validate_names_what_is_wrong_in_bins(struct kunit *test)
+{
+	struct range *r = test->priv;
+	u32 bin, tail;
+
+	KUNIT_ASSERT_EQ(test, range_add(r, 0, 100), 0);
+	KUNIT_ASSERT_TRUE(test, range_alloc_at(r, 10, 5));
+	KUNIT_ASSERT_TRUE(test, range_alloc_at(r, 25, 5));
+	KUNIT_ASSERT_NULL(test, range_validate(r));
+	bin = (u32)bitmap_next(r->bin_map, RANGE_NR_BINS, 0);
+	tail = r->bin_tail[bin];
+	KUNIT_ASSERT_EQ(test, r->bin[bin], 0);
+	KUNIT_ASSERT_EQ(test, tail, 15);
+
+	bitmap_clear(r->bin_map, bin);
+	EXPECT_BROKEN(test, r, "a free run lies in a bin marked empty");
+	bitmap_set(r->bin_map, bin);
+
+	bitmap_set(r->bin_map, RANGE_NR_BINS - 1);
+	EXPECT_BROKEN(test, r, "the bin map and a bin disagree");
+	bitmap_clear(r->bin_map, RANGE_NR_BINS - 1);
+
+	r->bin[bin] = 10;
+	EXPECT_BROKEN(test, r, "a bin holds what is no free run");
+	r->bin[bin] = 30;
+	EXPECT_BROKEN(test, r, "a free run lies in the wrong bin");
+	r->bin[bin] = 0;
+
+	r->bin_tail[bin] = 0;
+	EXPECT_BROKEN(test, r, "a bin's list ends elsewhere");
+	nodes(r)[0].next = RANGE_NONE;
+	EXPECT_BROKEN(test, r, "a free run is in no bin");
+	nodes(r)[0].next = 15;
+	r->bin_tail[bin] = tail;
+}
+
+static void what_is_allocated_is_not_removed(struct kunit *test)
+{
+	struct range *r = test->priv;
+
+	KUNIT_ASSERT_EQ(test, range_add(r, 0, 100), 0);
+	KUNIT_ASSERT_EQ(test, range_alloc(r, 30, 1), 0);
+	range_remove(r, 20, 20);
+	KUNIT_EXPECT_EQ(test, r->nr_total, 100);
+	KUNIT_EXPECT_EQ(test, r->nr_free, 70);
+	KUNIT_EXPECT_TRUE(test, range_has(r, 25));
+	KUNIT_EXPECT_NULL(test, range_validate(r));
+}
+
 /* ---- Random steps (range_model.c) ------------------------------------- */
 
 static u32 pick_at_random(void *state, u32 n)
@@ -435,6 +485,8 @@ static const struct kunit_case range_cases[] = {
 	KUNIT_CASE(large_integers),
 	KUNIT_CASE(failing_add_changes_nothing),
 	KUNIT_CASE(validate_names_what_is_broken),
+	KUNIT_CASE(validate_names_what_is_wrong_in_bins),
+	KUNIT_CASE(what_is_allocated_is_not_removed),
 	KUNIT_CASE_PARAM(random_steps_agree_with_a_bitmap, seed_gen_params),
 	KUNIT_CASE_LONG(random_steps_for_long),
 	{ 0 }

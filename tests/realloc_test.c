@@ -5,21 +5,37 @@
 #include "slab/layout.h"
 #include "tests/open_space.h"
 
-static void fill(void *p, size_t size)
-{
-	unsigned char *c = p;
+#define PART (64 * KIB)
 
-	for (size_t i = 0; i < size; i++)
-		c[i] = (unsigned char)(i * 7 + i / 251);
+/* What is to be @at bytes behind the begin of an object. */
+static void pattern(unsigned char *c, size_t at, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		c[i] = (unsigned char)((at + i) * 7 + (at + i) / 251);
 }
 
-static bool is_filled(const void *p, size_t size)
+static void fill(struct slabdev *sd, void *p, size_t size)
 {
-	const unsigned char *c = p;
+	unsigned char part[PART];
 
-	for (size_t i = 0; i < size; i++)
-		if (c[i] != (unsigned char)(i * 7 + i / 251))
+	for (size_t at = 0, n; at < size; at += n) {
+		n = min(size - at, PART);
+		pattern(part, at, n);
+		mem_write(sd, (char *)p + at, part, n);
+	}
+}
+
+static bool is_filled(struct slabdev *sd, const void *p, size_t size)
+{
+	unsigned char want[PART], part[PART];
+
+	for (size_t at = 0, n; at < size; at += n) {
+		n = min(size - at, PART);
+		pattern(want, at, n);
+		mem_read(sd, part, (const char *)p + at, n);
+		if (memcmp(part, want, n))
 			return false;
+	}
 	return true;
 }
 
@@ -29,12 +45,12 @@ static void *resize(struct kunit *test, void *p, size_t from, size_t to)
 	struct slabdev *sd = test->priv;
 	void *q;
 
-	fill(p, from);
+	fill(sd, p, from);
 	q = slabdev_realloc(sd, p, to);
 	KUNIT_ASSERT_NOT_NULL_MSG(test, q, "%zu to %zu: %s", from, to,
 				  slabdev_last_error());
-	KUNIT_EXPECT_TRUE_MSG(test, is_filled(q, min(from, to)), "%zu to %zu",
-			      from, to);
+	KUNIT_EXPECT_TRUE_MSG(test, is_filled(sd, q, min(from, to)),
+			      "%zu to %zu", from, to);
 	KUNIT_EXPECT_GE(test, slabdev_usable_size(sd, q), to);
 	KUNIT_EXPECT_EQ_MSG(test, figures(test, sd).live, to, "%zu to %zu",
 			    from, to);
@@ -150,11 +166,11 @@ static void failure_leaves_the_object(struct kunit *test)
 	struct slabdev *sd = test->priv;
 	void *p = must_alloc(test, sd, 5000);
 
-	fill(p, 5000);
+	fill(sd, p, 5000);
 	KUNIT_EXPECT_ERRNO(test, slabdev_realloc(sd, p, SIZE_MAX), EOVERFLOW);
 	kunit_expect_report(test, REPORT_OUT_OF_MEMORY);
 	KUNIT_EXPECT_ERRNO(test, slabdev_realloc(sd, p, 2 * GIB), EDQUOT);
-	KUNIT_EXPECT_TRUE(test, is_filled(p, 5000));
+	KUNIT_EXPECT_TRUE(test, is_filled(sd, p, 5000));
 	KUNIT_EXPECT_EQ(test, figures(test, sd).live, 5000);
 	EXPECT_FREED(test, sd, p);
 }
@@ -224,5 +240,6 @@ static const struct kunit_suite realloc_suite = {
 	.init = open_space_init,
 	.exit = open_space_exit,
 	.cases = realloc_cases,
+	.any_space = true,
 };
 kunit_test_suite(realloc_suite);

@@ -225,9 +225,12 @@ static void first_failure(struct refusal *r, const struct way *w)
 static void second_failure(struct refusal *r, const struct way *w)
 {
 	struct slabdev_cache_stats cache = cache_stats(r), now;
-	struct slabdev_stats before = figures(r->test, r->sd);
+	struct slabdev_stats before;
 
+	settle(r->test, r->sd);
+	before = figures(r->test, r->sd);
 	expect_refused(r, w);
+	settle(r->test, r->sd);
 	/* To find out, it may map what there is room for, and give it back. */
 	if (w->roomy)
 		before.backend_calls = calls_of(r->test, r->sd);
@@ -351,11 +354,12 @@ static struct refusal *refusal_open_on_fault(struct kunit *test)
 
 	r->test = test;
 	r->p = kunit_kzalloc(test, MANY * sizeof(*r->p));
-	KUNIT_ASSERT_EQ(test, vmm_backend_find("host", 0, &r->ops, &r->dev), 0);
+	KUNIT_ASSERT_EQ(test, vmm_backend_find(test_spec(), NULL, &r->ops,
+					       &r->dev), 0);
 	vmm_fault_init(&r->f, r->ops, r->dev);
 	kunit_add_action(test, put_backend, r);
 	attr.limit = LIMIT;
-	KUNIT_ASSERT_EQ(test, space_open_on(&r->sd, &attr, &vmm_fault_ops,
+	KUNIT_ASSERT_EQ(test, space_open_on(&r->sd, &attr, &r->f.table,
 					    &r->f), 0);
 	kunit_add_action(test, force_close, r);
 	return r;
@@ -396,5 +400,6 @@ static const struct kunit_case cases[] = {
 static const struct kunit_suite refusal_suite = {
 	.name = "refusal",
 	.cases = cases,
+	.any_space = true,
 };
 kunit_test_suite(refusal_suite);

@@ -37,6 +37,29 @@ static void filter_selects(struct kunit *test)
 	EXPECT_IN(test, proc.out, "1 passed, 0 failed, 0 skipped\n");
 }
 
+static void unset_spec(void *arg)
+{
+	(void)arg;
+	unsetenv("SLABDEV_TEST_SPEC");
+}
+
+static void spec_selects_the_suites_of_spaces(struct kunit *test)
+{
+	struct kunit_process proc;
+
+	KUNIT_EXPECT_STREQ(test, test_spec(), "host");
+	kunit_add_action(test, unset_spec, NULL);
+	setenv("SLABDEV_TEST_SPEC", "cuda:0", 1);
+	KUNIT_EXPECT_STREQ(test, test_spec(), "cuda:0");
+	RUN(test, &proc, "--demo", "--list");
+	KUNIT_EXPECT_EQ(test, count_in(proc.out, "\n"), 8);
+	KUNIT_EXPECT_EQ(test, count_in(proc.out, "demo_many."), 8);
+	setenv("SLABDEV_TEST_SPEC", "", 1);
+	KUNIT_EXPECT_STREQ(test, test_spec(), "host");
+	RUN(test, &proc, "--demo", "--list");
+	KUNIT_EXPECT_GT(test, count_in(proc.out, "\n"), 8);
+}
+
 static void nothing_selected_is_no_success(struct kunit *test)
 {
 	struct kunit_process proc;
@@ -395,6 +418,7 @@ static void bad_names_are_refused(struct kunit *test)
 
 static const struct kunit_case runner_cases[] = {
 	KUNIT_CASE(filter_selects),
+	KUNIT_CASE(spec_selects_the_suites_of_spaces),
 	KUNIT_CASE(nothing_selected_is_no_success),
 	KUNIT_CASE(long_and_slow_cases),
 	KUNIT_CASE(repeat_runs_again),

@@ -5,6 +5,8 @@
  * They are the first code that a user copies, so each must build, do what it
  * says, print nothing on standard error, and fail with words.
  */
+#include <stdio.h>
+
 #include "tests/kunit/kunit.h"
 #include "tests/program.h"
 
@@ -34,9 +36,61 @@ static void hello_says_why_not(struct kunit *test)
 			    strlen("hello: "), "%s", p.err);
 }
 
+static void open_lists_devices(struct kunit *test)
+{
+	struct program p;
+
+	program_run(test, &p, (const char *const[]){ "samples/open/open",
+		    NULL }, NULL);
+	KUNIT_EXPECT_EQ(test, p.status, 0);
+	KUNIT_EXPECT_STREQ(test, p.err, "");
+	KUNIT_EXPECT_EQ(test, strncmp(p.out, "host     host memory (", 22), 0);
+	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(p.out, "\ncuda"), "%s", p.out);
+}
+
+static void open_opens_what_it_is_given(struct kunit *test)
+{
+	struct program p;
+
+	program_run(test, &p, (const char *const[]){ "samples/open/open",
+		    "host", NULL }, NULL);
+	KUNIT_EXPECT_EQ(test, p.status, 0);
+	KUNIT_EXPECT_STREQ(test, p.err, "");
+	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(p.out, "is a live object of "),
+				  "%s", p.out);
+	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(p.out, "space host (host), "),
+				  "%s", p.out);
+	program_run(test, &p, (const char *const[]){ "samples/open/open",
+		    "floppy", NULL }, NULL);
+	KUNIT_EXPECT_EQ(test, p.status, 1);
+	KUNIT_EXPECT_STREQ(test, p.out, "");
+	KUNIT_EXPECT_EQ(test, strncmp(p.err, "open: device 'floppy' ", 22), 0);
+}
+
+/* On the model where there is one: the words are those of cuda.rst. */
+static void open_opens_a_gpu(struct kunit *test)
+{
+	struct program p;
+	char driver[4096];
+
+	if (!IS_ENABLED(CONFIG_DRIVER_MODEL))
+		kunit_skip(test, "the model of the driver was not built");
+	snprintf(driver, sizeof(driver), "SLABDEV_LIBCUDA=%s",
+		 program_path(test, "tests/model/libcuda.so.1"));
+	program_run(test, &p, (const char *const[]){ "samples/open/open",
+		    "cuda:0", NULL }, driver);
+	KUNIT_EXPECT_EQ(test, p.status, 0);
+	KUNIT_EXPECT_STREQ(test, p.err, "");
+	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(p.out, "space cuda:0 (cuda:0: "
+					       "CUDA VMM), "), "%s", p.out);
+}
+
 static const struct kunit_case samples_cases[] = {
 	KUNIT_CASE(hello_works),
 	KUNIT_CASE(hello_says_why_not),
+	KUNIT_CASE(open_lists_devices),
+	KUNIT_CASE(open_opens_what_it_is_given),
+	KUNIT_CASE(open_opens_a_gpu),
 	{}
 };
 

@@ -578,5 +578,6 @@ static const struct kunit_case cases[] = {
 static const struct kunit_suite scale_suite = {
 	.name = "scale",
 	.cases = cases,
+	.any_space = true,
 };
 kunit_test_suite(scale_suite);

@@ -110,7 +110,7 @@ static void fill(struct hoard *h, size_t size, const char *limit)
 		h->p[h->n] = slabdev_alloc(h->sd, size);
 		if (!h->p[h->n])
 			break;
-		*(u32 *)h->p[h->n] = h->n;
+		mem_put(h->sd, h->p[h->n], h->n);
 		h->n++;
 	}
 	KUNIT_ASSERT_LT(h->test, h->n, MOST);
@@ -124,7 +124,7 @@ static void empty(struct hoard *h)
 {
 	while (h->n) {
 		h->n--;
-		KUNIT_EXPECT_EQ(h->test, *(u32 *)h->p[h->n], h->n);
+		KUNIT_EXPECT_EQ(h->test, mem_get(h->sd, h->p[h->n]), h->n);
 		EXPECT_FREED(h->test, h->sd, h->p[h->n]);
 	}
 }
@@ -385,7 +385,7 @@ static bool live_on(struct kunit *test, u64 bytes)
 			budget += 64 * MIB;
 			continue;
 		}
-		*(u32 *)h->p[h->n] = h->n;
+		mem_put(h->sd, h->p[h->n], h->n);
 		h->n++;
 	}
 	empty(h);

@@ -4,6 +4,9 @@
 
 #include <sys/mman.h>
 
+#include "tests/memory.h"
+#include "tests/open_space.h"
+
 static void unmap_shadow(void *arg)
 {
 	struct shadow *s = arg;
@@ -13,8 +16,9 @@ static void unmap_shadow(void *arg)
 
 void shadow_init(struct kunit *test, struct shadow *s, struct slabdev *sd)
 {
-	s->base = sd->base;
-	s->units = sd->vmm.base_bytes / SHADOW_UNIT;
+	s->sd = sd;
+	s->units = max(sd->vmm.base_bytes, 8 * sd->vmm.cnt->limit) /
+		   SHADOW_UNIT;
 	s->map = mmap(NULL, s->units / 8, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	KUNIT_ASSERT_TRUE(test, s->map != MAP_FAILED);
@@ -24,7 +28,7 @@ void shadow_init(struct kunit *test, struct shadow *s, struct slabdev *sd)
 /* Set or clear the bits of an object; true: each of them was the opposite. */
 static bool flip(struct shadow *s, const void *p, u64 size, bool set)
 {
-	u64 at = ((u64)(uintptr_t)p - s->base) / SHADOW_UNIT;
+	u64 at = space_offset(s->sd, p) / SHADOW_UNIT;
 	u64 end = at + size / SHADOW_UNIT, was, mask;
 	bool right = at < s->units && end <= s->units;
 	u32 n;
@@ -60,29 +64,28 @@ u64 shadow_claimed(const struct shadow *s)
 	return units * SHADOW_UNIT;
 }
 
-void shadow_mark(void *p, u64 size, u64 word)
+void shadow_mark(const struct shadow *s, void *p, u64 size, u64 word)
 {
 	u64 n = min(size, (u64)sizeof(word));
 
-	memcpy(p, &word, n);
-	memcpy((char *)p + size - n, &word, n);
+	mem_write(s->sd, p, &word, n);
+	mem_write(s->sd, (char *)p + size - n, &word, n);
 }
 
-bool shadow_is_marked(const void *p, u64 size, u64 now, u64 word)
+static bool is_there(const struct shadow *s, const void *p, u64 word, u64 n)
+{
+	u64 there = 0;
+
+	mem_read(s->sd, &there, p, n);
+	return !memcmp(&there, &word, n);
+}
+
+bool shadow_is_marked(const struct shadow *s, const void *p, u64 size, u64 now,
+		      u64 word)
 {
 	u64 n = min(size, (u64)sizeof(word));
 
-	if (now >= size && memcmp((const char *)p + size - n, &word, n))
+	if (now >= size && !is_there(s, (const char *)p + size - n, word, n))
 		return false;
-	return size < 2 * sizeof(word) || !memcmp(p, &word, min(now, n));
-}
-
-bool shadow_is_zero(const void *p, u64 size)
-{
-	const unsigned char *byte = p;
-	u64 i, wrong = 0;
-
-	for (i = 0; i < size; i++)
-		wrong |= byte[i];
-	return !wrong;
+	return size < 2 * sizeof(word) || is_there(s, p, word, min(now, n));
 }

@@ -21,12 +21,13 @@
 #define SHADOW_UNIT 16u
 
 struct shadow {
-	u64 base;
+	const struct slabdev *sd;
 	u64 units;
 	u64 *map;		/* atomic */
 };
 
-/* Of a space's first reservation; goes with the case. */
+/* Of eight times a space's limit, which is where its first reservation ends;
+ * goes with the case. */
 void shadow_init(struct kunit *test, struct shadow *s, struct slabdev *sd);
 /* False: some of the @size bytes were somebody's, or are no memory at all. */
 bool shadow_claim(struct shadow *s, const void *p, u64 size);
@@ -36,10 +37,10 @@ bool shadow_release(struct shadow *s, const void *p, u64 size);
 u64 shadow_claimed(const struct shadow *s);
 
 /* Write @word at both ends of @size bytes; both fit if there are 16. */
-void shadow_mark(void *p, u64 size, u64 word);
+void shadow_mark(const struct shadow *s, void *p, u64 size, u64 word);
 /* Is it still there, when @size bytes became @now and perhaps moved to @p? Of
  * less than 16 bytes, only the end was marked. */
-bool shadow_is_marked(const void *p, u64 size, u64 now, u64 word);
-bool shadow_is_zero(const void *p, u64 size);
+bool shadow_is_marked(const struct shadow *s, const void *p, u64 size, u64 now,
+		      u64 word);
 
 #endif /* TESTS_SHADOW_H */

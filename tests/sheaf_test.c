@@ -459,5 +459,6 @@ static const struct kunit_case cases[] = {
 static const struct kunit_suite sheaf_suite = {
 	.name = "sheaf",
 	.cases = cases,
+	.any_space = true,
 };
 kunit_test_suite(sheaf_suite);

@@ -96,6 +96,30 @@ static void one_match_is_reported(struct kunit *test)
 	expect_no_text(test, p.out, "large ");
 }
 
+/* What memory it is stands behind the spec, unless that says it already. */
+static void backing_is_shown(struct kunit *test)
+{
+	struct fake_job s;
+	struct program p;
+	pid_t pid;
+
+	fake_job_init(test, &s);
+	strcpy(s.file[0].space->spec, "cuda:0");
+	strcpy(s.file[0].space->backing, "CUDA VMM, fd\033");
+	pid = fake_job_start(test, &s);
+	slabinfo_run(test, &p, pid);
+	expect_text(test, p.out, ": space main (cuda:0: CUDA VMM, fd\\x1b), "
+				 "policy ");
+	slabinfo_run(test, &p, pid, "^blocks");
+	expect_text(test, p.out, ", space main (cuda:0: CUDA VMM, fd\\x1b)\n");
+	slabinfo_run(test, &p, pid, "--json");
+	expect_text(test, p.out, "\"spec\":\"cuda:0\",\"backing\":"
+				 "\"CUDA VMM, fd\\u001b\"");
+	slabinfo_run(test, &p, pid, "--prometheus");
+	expect_text(test, p.out, "spec=\"cuda:0\",backing=\"CUDA VMM, "
+				 "fd\\\\x1b\"");
+}
+
 static void totals_add_up(struct kunit *test)
 {
 	pid_t pid = publish_default(test);
@@ -352,7 +376,8 @@ static void prometheus_is_well_formed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p.status, 0);
 	expect_text(test, p.out, "command=\"fake job\",rank=\"\",job=\"\","
 				"space=\"main\","
-				"spec=\"host\",kind=\"live\"} 2607200\n");
+				"spec=\"host\",backing=\"host\",kind=\"live\"} "
+				"2607200\n");
 	expect_text(test, p.out, "cache=\"size-1024\",type=\"general\"} 400\n");
 	check_with_python(test, p.out, prometheus_script);
 }
@@ -429,6 +454,7 @@ static const struct kunit_case slabinfo_cases[] = {
 	KUNIT_CASE(list_is_exact),
 	KUNIT_CASE(finds_it_without_being_told),
 	KUNIT_CASE(one_match_is_reported),
+	KUNIT_CASE(backing_is_shown),
 	KUNIT_CASE(totals_add_up),
 	KUNIT_CASE(extended_totals_keep_their_form),
 	KUNIT_CASE(activity_columns),

@@ -39,6 +39,71 @@ static struct crew *stop_owner(struct kunit *test, struct stopped *s)
 	return crew;
 }
 
+static int no_barrier(void)
+{
+	return -EPERM;
+}
+
+/* What waits for the barrier goes with its thread, which is not inside. */
+static void exit_returns_what_was_stolen(struct kunit *test)
+{
+	struct slabdev *sd = case_space(test, 64 * MIB);
+	struct holder h = { .test = test, .sd = sd };
+	struct crew *crew = crew_new(test, 1);
+
+	crew_do(crew, 0, hold, &h);
+	kunit_activate_static_stub(test, os_membarrier, no_barrier);
+	KUNIT_EXPECT_FALSE(test, take_back(sd, NULL));
+	kunit_deactivate_static_stub(test, os_membarrier);
+	KUNIT_EXPECT_GT(test, sd->charged, 0);
+	crew_dismiss(crew);
+	KUNIT_EXPECT_EQ(test, sd->charged, 0);
+	KUNIT_EXPECT_EQ(test, expect_sound(test, sd).threads, 0);
+	expect_empty(test, sd);
+}
+
+struct taken {
+	struct slabdev_cache *cache;
+	void *p[SHEAF_MAX_OBJECTS];
+	u32 n;
+};
+
+static void free_taken_objects(void *arg)
+{
+	struct taken *t = arg;
+
+	while (t->n)
+		slabdev_cache_free(t->cache, t->p[--t->n]);
+}
+
+/*
+ * A sheaf that waits for the barrier keeps its cache, even an empty one. Here
+ * all objects have come back by another thread, which is gone.
+ */
+static void empty_sheaf_keeps_its_cache(struct kunit *test)
+{
+	struct slabdev *sd = case_space(test, 64 * MIB);
+	struct crew *crew = crew_new(test, 1);
+	struct taken t = { .n = 0 };
+	struct bin *b;
+
+	KUNIT_ASSERT_EQ(test, slabdev_cache_create(&t.cache, sd, "cache",
+						   2000, NULL), 0);
+	do {
+		t.p[t.n] = slabdev_cache_alloc(t.cache);
+		KUNIT_ASSERT_NOT_NULL(test, t.p[t.n++]);
+		b = heap_bin(thread_self->heap[sd->id], cache_class(t.cache));
+	} while (b->main->n);
+	KUNIT_ASSERT_GT(test, b->main->cap, 0);
+	crew_do(crew, 0, free_taken_objects, &t);
+	crew_dismiss(crew);
+	kunit_activate_static_stub(test, os_membarrier, no_barrier);
+	KUNIT_EXPECT_EQ(test, slabdev_cache_destroy(t.cache), -EBUSY);
+	kunit_deactivate_static_stub(test, os_membarrier);
+	KUNIT_EXPECT_EQ(test, slabdev_cache_destroy(t.cache), 0);
+	expect_empty(test, sd);
+}
+
 /* The thief gives up after its time; the sheaves are safe, and come later. */
 static void stopped_owner_is_not_waited_for(struct kunit *test)
 {
@@ -231,6 +296,8 @@ static const struct kunit_case cases[] = {
 	KUNIT_CASE_SLOW(stopped_owner_is_not_waited_for),
 	KUNIT_CASE_SLOW(stopped_owner_goes_on),
 	KUNIT_CASE_SLOW(stopped_owner_of_an_empty_sheaf),
+	KUNIT_CASE(exit_returns_what_was_stolen),
+	KUNIT_CASE(empty_sheaf_keeps_its_cache),
 	KUNIT_CASE(objects_taken_back_are_counted),
 	KUNIT_CASE_ISOLATED(without_a_barrier_nothing_is_touched),
 	KUNIT_CASE_ISOLATED(cache_stays_without_a_barrier),
@@ -240,5 +307,6 @@ static const struct kunit_case cases[] = {
 static const struct kunit_suite stopped_suite = {
 	.name = "stopped",
 	.cases = cases,
+	.any_space = true,
 };
 kunit_test_suite(stopped_suite);

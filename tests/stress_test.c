@@ -53,24 +53,31 @@ struct worker {
 /* ---- Objects ---------------------------------------------------------- */
 
 /* The word at both ends; a small object has room for one. */
-static void sign(const struct object *o)
+static void sign(struct stress *s, const struct object *o)
 {
-	memcpy(o->p, &o->word, sizeof(o->word));
+	mem_write(s->sd, o->p, &o->word, sizeof(o->word));
 	if (o->size >= 16)
-		memcpy((char *)o->p + o->size - 8, &o->word, sizeof(o->word));
+		mem_write(s->sd, (char *)o->p + o->size - 8, &o->word,
+			  sizeof(o->word));
+}
+
+static u64 word_at(struct stress *s, const void *p)
+{
+	u64 word;
+
+	mem_read(s->sd, &word, p, sizeof(word));
+	return word;
 }
 
 static void check(struct stress *s, const struct object *o)
 {
-	u64 first, last;
-
-	memcpy(&first, o->p, sizeof(first));
-	KUNIT_EXPECT_EQ_MSG(s->test, first, o->word, "%p of %llu bytes", o->p,
+	KUNIT_EXPECT_EQ_MSG(s->test, word_at(s, o->p), o->word,
+			    "%p of %llu bytes", o->p,
 			    (unsigned long long)o->size);
 	if (o->size < 16)
 		return;
-	memcpy(&last, (char *)o->p + o->size - 8, sizeof(last));
-	KUNIT_EXPECT_EQ_MSG(s->test, last, o->word, "%p of %llu bytes", o->p,
+	KUNIT_EXPECT_EQ_MSG(s->test, word_at(s, (char *)o->p + o->size - 8),
+			    o->word, "%p of %llu bytes", o->p,
 			    (unsigned long long)o->size);
 }
 
@@ -115,7 +122,7 @@ static struct object *make_object(struct worker *w)
 	}
 	o = malloc(sizeof(*o));
 	*o = (struct object){ p, size, (u64)w->me << 48 | w->next_word++ };
-	sign(o);
+	sign(w->s, o);
 	return o;
 }
 
@@ -150,10 +157,10 @@ static void try_realloc(struct worker *w, struct object *o)
 	p = slabdev_realloc(w->s->sd, o->p, size);
 	if (!p)
 		return;
-	KUNIT_EXPECT_EQ(w->s->test, *(u64 *)p, o->word);
+	KUNIT_EXPECT_EQ(w->s->test, word_at(w->s, p), o->word);
 	o->p = p;
 	o->size = size;
-	sign(o);
+	sign(w->s, o);
 }
 
 static void work_step(struct worker *w)
@@ -407,5 +414,6 @@ static const struct kunit_case cases[] = {
 static const struct kunit_suite stress_suite = {
 	.name = "stress",
 	.cases = cases,
+	.any_space = true,
 };
 kunit_test_suite(stress_suite);

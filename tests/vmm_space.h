@@ -31,7 +31,7 @@ static inline struct space *space_new(struct kunit *test)
 	struct space *s = kunit_kzalloc(test, sizeof(*s));
 
 	s->test = test;
-	KUNIT_ASSERT_EQ(test, vmm_backend_find("host", 0, &s->host_ops,
+	KUNIT_ASSERT_EQ(test, vmm_backend_find("host", NULL, &s->host_ops,
 					       &s->host_dev), 0);
 	s->ops = s->host_ops;
 	s->dev = s->host_dev;

@@ -333,15 +333,15 @@ static void reclaim_keeps_what_it_is_told(struct kunit *test)
 	space_unmap_singles(s, first, 5, VMM_KEEP_MAPPED);
 	space_unmap_singles(s, first + 5, 2, VMM_KEEP_HANDLE);
 	space_mark(s);
-	KUNIT_EXPECT_EQ(test, vmm_reclaim(&s->v, 20 * MIB), 0);
+	KUNIT_EXPECT_EQ(test, vmm_reclaim(&s->v, 20 * MIB, true), 0);
 	KUNIT_EXPECT_EQ(test, s->cnt.created, 16 * MIB);
-	KUNIT_EXPECT_EQ(test, vmm_reclaim(&s->v, 8 * MIB), 0);
+	KUNIT_EXPECT_EQ(test, vmm_reclaim(&s->v, 8 * MIB, true), 0);
 	KUNIT_EXPECT_EQ(test, s->cnt.created, 10 * MIB);
 	/* The mappings are dearer to make again than the handles. */
 	EXPECT_CALLS(s, 0, 0, 0, 1, 3);
 	KUNIT_EXPECT_EQ(test, s->cnt.idle, 8 * MIB);
 	EXPECT_VALID(s);
-	KUNIT_EXPECT_EQ(test, vmm_reclaim(&s->v, 0), 0);
+	KUNIT_EXPECT_EQ(test, vmm_reclaim(&s->v, 0, true), 0);
 	KUNIT_EXPECT_EQ(test, s->cnt.idle, 0);
 	KUNIT_EXPECT_EQ(test, s->cnt.created, 2 * MIB);
 }
@@ -357,9 +357,9 @@ static void reclaim_takes_the_tightest_long_mapping(struct kunit *test)
 		first[i] = space_map(s, sizes[i], sizes[i]);
 	for (u32 i = 0; i < 4; i++)
 		space_unmap(s, first[i], VMM_KEEP_MAPPED);
-	KUNIT_EXPECT_EQ(test, vmm_reclaim(&s->v, 56 * 2 * MIB), 0);
+	KUNIT_EXPECT_EQ(test, vmm_reclaim(&s->v, 56 * 2 * MIB, true), 0);
 	KUNIT_EXPECT_EQ(test, s->cnt.created, (40 + 12 + 3) * 2 * MIB);
-	KUNIT_EXPECT_EQ(test, vmm_reclaim(&s->v, 14 * 2 * MIB), 0);
+	KUNIT_EXPECT_EQ(test, vmm_reclaim(&s->v, 14 * 2 * MIB, true), 0);
 	KUNIT_EXPECT_EQ(test, s->cnt.created, 12 * 2 * MIB);
 	EXPECT_VALID(s);
 }
@@ -461,14 +461,14 @@ static void random_steps_keep_all_invariants(struct kunit *test)
 		}
 		if (!random_below(&random, 50))
 			KUNIT_ASSERT_EQ(test, vmm_reclaim(&s->v,
-				random_below(&random, 20) * 2 * MIB), 0);
+				random_below(&random, 20) * 2 * MIB, true), 0);
 		KUNIT_ASSERT_NULL_MSG(test, vmm_validate(&s->v), "step %u",
 				      step);
 	}
 	for (u32 i = 0; i < NR_PIECES; i++)
 		KUNIT_ASSERT_EQ(test, unmap_piece(s, &pieces[i], VMM_RELEASE),
 				0);
-	KUNIT_EXPECT_EQ(test, vmm_reclaim(&s->v, 0), 0);
+	KUNIT_EXPECT_EQ(test, vmm_reclaim(&s->v, 0, true), 0);
 	KUNIT_EXPECT_EQ(test, s->cnt.created, 0);
 }
 

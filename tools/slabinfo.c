@@ -13,6 +13,10 @@
  *	    |
  *	options.c -> choice.c -> view_*.c -> text.c	choose and print
  *
+ * Only --devices asks the library, which is linked in whole: slabinfo has to
+ * start where the library is not in the loader's path, and to say what this
+ * build of it can see.
+ *
  * What could not be read is said on standard error after what could, and in
  * the exit status.
  */
@@ -20,6 +24,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include <slabdev/slabdev.h>
 
 #include "lib/exit.h"
 #include "lib/model.h"
@@ -196,13 +202,23 @@ static int watch(const struct options *opt)
 	return code == EXIT_FAILED && ever ? EXIT_DONE : code;
 }
 
+static int show_devices(const struct options *opt)
+{
+	int err = view_devices(stdout, opt);
+
+	if (err)
+		fprintf(stderr, "slabinfo: %s\n", slabdev_last_error());
+	return err ? EXIT_INCOMPLETE : EXIT_DONE;
+}
+
 int main(int argc, char **argv)
 {
 	struct options opt;
 	int code;
 
 	if (!options_parse(&opt, argc, argv, &code))
-		code = opt.interval > 0 ? watch(&opt) : show_once(&opt);
+		code = opt.devices ? show_devices(&opt) :
+		       opt.interval > 0 ? watch(&opt) : show_once(&opt);
 	options_fini(&opt);
 	if (fflush(stdout) || ferror(stdout)) {
 		fputs("slabinfo: standard output cannot be written\n", stderr);

@@ -74,7 +74,7 @@ static int replay(const struct replay_options *opt)
 	int code = EXIT_INCOMPLETE, err;
 
 	attr.name = "slabreplay";
-	err = slabdev_open(&sd, "host", &attr);
+	err = slabdev_open(&sd, opt->device, &attr);
 	if (err) {
 		fprintf(stderr, "slabreplay: %s\n", slabdev_last_error());
 		/* A parameter that is not accepted, most likely. */

@@ -7,6 +7,8 @@
  * The work calls (fill, copy, meminfo) come without the lock, from any
  * thread, hence the atomic additions.
  */
+#include <errno.h>
+
 #include "vmm/internal.h"
 
 static const char *const op_names[] = {
@@ -74,6 +76,36 @@ int vmm_call_set_access(struct vmm *v, u64 addr, u64 size)
 int vmm_call_unmap(struct vmm *v, u64 addr, u64 size)
 {
 	return counted(v, VMM_OP_UNMAP, v->ops->unmap(v->dev, addr, size));
+}
+
+int vmm_call_event_create(struct vmm *v, u64 *event)
+{
+	return counted(v, VMM_OP_EVENT, v->ops->event_create(v->dev, event));
+}
+
+int vmm_call_event_record(struct vmm *v, u64 event)
+{
+	return counted(v, VMM_OP_EVENT,
+		       v->ops->event_record(v->dev, event, NULL));
+}
+
+/* That it is not done yet is an answer, and no failure. */
+int vmm_call_event_query(struct vmm *v, u64 event)
+{
+	int err = v->ops->event_query(v->dev, event);
+
+	(void)counted(v, VMM_OP_EVENT, err == -EBUSY ? 0 : err);
+	return err;
+}
+
+int vmm_call_event_wait(struct vmm *v, u64 event)
+{
+	return counted(v, VMM_OP_EVENT, v->ops->event_wait(v->dev, event));
+}
+
+int vmm_call_event_destroy(struct vmm *v, u64 event)
+{
+	return counted(v, VMM_OP_EVENT, v->ops->event_destroy(v->dev, event));
 }
 
 int vmm_fill(struct vmm *v, u64 addr, u64 size, u8 byte,

@@ -191,7 +191,7 @@
 	F(O, cuMemHostGetDevicePointer, _v2, 3020,			\
 	  (CUdeviceptr *pdptr, void *p, unsigned int Flags),		\
 	  (pdptr, p, Flags))						\
-	F(T, cuMemAllocManaged, , 6000,					\
+	F(O, cuMemAllocManaged, , 6000,					\
 	  (CUdeviceptr *dptr, size_t bytesize, unsigned int flags),	\
 	  (dptr, bytesize, flags))
 

@@ -19,15 +19,23 @@
 /* About what the tables of the host backend reserve. */
 #define HOST_TABLES_BYTES (16 * MIB)
 
-static bool has_prefix(const char *s, const char *prefix)
+const char *vmm_parse_cuda(const char *spec, enum vmm_cuda_kind *kind)
 {
-	return !strncmp(s, prefix, strlen(prefix));
-}
+	static const char *const prefixes[] = {
+		[CUDA_DEVICE] = "cuda:",
+		[CUDA_PINNED] = "cuda-host:",
+		[CUDA_MANAGED] = "cuda-managed:",
+	};
+	size_t len;
 
-static bool is_cuda(const char *spec)
-{
-	return has_prefix(spec, "cuda:") || has_prefix(spec, "cuda-host:") ||
-	       has_prefix(spec, "cuda-managed:");
+	for (u32 i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		len = strlen(prefixes[i]);
+		if (!strncmp(spec, prefixes[i], len)) {
+			*kind = (enum vmm_cuda_kind)i;
+			return spec + len;
+		}
+	}
+	return NULL;
 }
 
 static int no_host_backend(int err)
@@ -39,49 +47,54 @@ static int no_host_backend(int err)
 			 *limit ? "; " : "", limit);
 }
 
-int vmm_backend_find(const char *spec, unsigned int flags,
+static int host_get(const struct slabdev_attr *attr, void **dev)
+{
+	int err;
+
+	if (attr->stream || attr->backing || attr->handle_type ||
+	    attr->nr_peers || (attr->flags & SLABDEV_OPEN_RDMA))
+		return error_set(-ENOTSUP, "device 'host' has no streams, "
+				 "backings, handle types, peers or RDMA: leave "
+				 "these attributes zero");
+	err = vmm_host_get(attr->flags, dev);
+	return err ? no_host_backend(err) : 0;
+}
+
+int vmm_backend_find(const char *spec, const struct slabdev_attr *attr,
 		     const struct vmm_ops **ops, void **dev)
 {
+	static const struct slabdev_attr defaults = SLABDEV_ATTR_INIT;
+	enum vmm_cuda_kind kind;
 	int err;
 
 	if (!spec)
 		return error_set(-EINVAL, "no device given; 'host' is "
 				 "available");
-	if (is_cuda(spec))
-		return error_set(-ENOTSUP, "device '%.64s': this library was "
-				 "built without CUDA (CONFIG_BACKEND_CUDA is "
-				 "not built in this version); 'host' is "
-				 "available", spec);
+	if (!attr)
+		attr = &defaults;
+	if (vmm_parse_cuda(spec, &kind))
+		return vmm_cuda_get(spec, attr, ops, dev);
 	if (strcmp(spec, "host"))
 		return error_set(-EINVAL, "device '%.64s' is not known; it "
 				 "must be 'host', or 'cuda:', 'cuda-host:' or "
 				 "'cuda-managed:' with a device behind it",
 				 spec);
-	err = vmm_host_get(flags, dev);
-	if (err)
-		return no_host_backend(err);
-	*ops = &vmm_host_ops;
-	return 0;
+	err = host_get(attr, dev);
+	if (!err)
+		*ops = &vmm_host_ops;
+	return err;
 }
 
 void vmm_backend_put(const struct vmm_ops *ops, void *dev)
 {
-	if (ops == &vmm_host_ops)
-		vmm_host_put(dev);
+	if (ops->put)
+		ops->put(dev);
 }
 
-int vmm_device_count(void)
-{
-	return 1;
-}
-
-int vmm_device_get(int index, struct slabdev_device_info *info)
+static void host_info(struct slabdev_device_info *info)
 {
 	struct utsname machine;
 
-	if (index)
-		return error_set(-EINVAL, "there is no device number %d, only "
-				 "0", index);
 	*info = (struct slabdev_device_info){
 		.spec = "host",
 		.memory_total = os_memory_total(),
@@ -93,5 +106,23 @@ int vmm_device_get(int index, struct slabdev_device_info *info)
 		strcpy(machine.machine, "this machine");
 	snprintf(info->name, sizeof(info->name), "host memory (%s)",
 		 machine.machine);
+}
+
+int vmm_device_count(void)
+{
+	return 1 + vmm_cuda_count();
+}
+
+int vmm_device_get(int index, struct slabdev_device_info *info)
+{
+	int count = vmm_device_count();
+
+	if (index < 0 || index >= count)
+		return error_set(-EINVAL, "there is no device number %d, only "
+				 "0 to %d", index, count - 1);
+	if (index)
+		vmm_cuda_info(index - 1, info);
+	else
+		host_info(info);
 	return 0;
 }

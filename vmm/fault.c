@@ -11,12 +11,6 @@
  */
 #include "vmm/fault.h"
 
-void vmm_fault_init(struct vmm_fault *f, const struct vmm_ops *ops, void *dev)
-{
-	*f = (struct vmm_fault){ .ops = ops, .dev = dev };
-	lock_init(&f->lock, LOCK_META, "fault injection");
-}
-
 void vmm_fault_fini(struct vmm_fault *f)
 {
 	lock_fini(&f->lock);
@@ -272,7 +266,7 @@ static int fault_meminfo(void *dev, u64 *free_bytes, u64 *total_bytes)
 	return err ? err : f->ops->meminfo(f->dev, free_bytes, total_bytes);
 }
 
-const struct vmm_ops vmm_fault_ops = {
+static const struct vmm_ops fault_ops = {
 	.name = "fault",
 	.granularity = fault_granularity,
 	.reserve = fault_reserve,
@@ -294,3 +288,13 @@ const struct vmm_ops vmm_fault_ops = {
 	.event_destroy = fault_event_destroy,
 	.meminfo = fault_meminfo,
 };
+
+void vmm_fault_init(struct vmm_fault *f, const struct vmm_ops *ops, void *dev)
+{
+	*f = (struct vmm_fault){ .table = fault_ops, .ops = ops, .dev = dev };
+	f->table.survives_fork = ops->survives_fork;
+	f->table.synchronous = ops->synchronous;
+	f->table.backed = ops->backed;
+	f->table.dear_handles = ops->dear_handles;
+	lock_init(&f->lock, LOCK_META, "fault injection");
+}

@@ -14,6 +14,7 @@
 #include "vmm/ops.h"
 
 struct vmm_fault {
+	struct vmm_ops table;		/* with the wrapped one's traits */
 	const struct vmm_ops *ops;	/* of the wrapped backend */
 	void *dev;
 	struct lock lock;
@@ -29,8 +30,6 @@ struct vmm_fault {
 	u64 reservations, handles, mappings;
 	u64 created_bytes, mapped_bytes;
 };
-
-extern const struct vmm_ops vmm_fault_ops;
 
 void vmm_fault_init(struct vmm_fault *f, const struct vmm_ops *ops, void *dev);
 void vmm_fault_fini(struct vmm_fault *f);

@@ -19,6 +19,7 @@
 
 static void set_chunks(struct vmm *v, u32 first, u32 nr, struct vmm_handle *h)
 {
+	vmm_reservation_of(v, first)->nr_used += h ? nr : -nr;
 	for (u32 i = 0; i < nr; i++)
 		*vmm_chunk(v, first + i) = h;
 }
@@ -51,6 +52,7 @@ int vmm_handle_create(struct vmm *v, u32 nr, struct vmm_handle **out)
 		goto free_handle;
 	}
 	list_init(&h->node);
+	h->stamp = 0;
 	h->first = VMM_NO_CHUNK;
 	h->nr = nr;
 	h->state = VMM_CREATED;

@@ -515,30 +515,6 @@ static int host_event_destroy(void *dev, u64 event)
 	return event_step(dev, event, EVENT_NEW, EVENT_FREE);
 }
 
-const struct vmm_ops vmm_host_ops = {
-	.name = "host",
-	.survives_fork = true,
-	.granularity = host_granularity,
-	.reserve = host_reserve,
-	.unreserve = host_unreserve,
-	.create = host_create,
-	.release = host_release,
-	.map = host_map,
-	.set_access = host_set_access,
-	.unmap = host_unmap,
-	.fill = host_fill,
-	.fill2d = host_fill2d,
-	.read = host_read,
-	.read2d = host_read2d,
-	.copy = host_copy,
-	.event_create = host_event_create,
-	.event_record = host_event_record,
-	.event_query = host_event_query,
-	.event_wait = host_event_query,
-	.event_destroy = host_event_destroy,
-	.meminfo = host_meminfo,
-};
-
 /* ---- The device ------------------------------------------------------- */
 
 int vmm_host_get(unsigned int flags, void **dev)
@@ -576,7 +552,7 @@ unreserve:
 	return err;
 }
 
-void vmm_host_put(void *dev)
+static void host_put(void *dev)
 {
 	struct host_dev *d = dev;
 
@@ -588,3 +564,29 @@ void vmm_host_put(void *dev)
 	lock_fini(&d->lock);
 	(void)os_unreserve(d, d->bytes);
 }
+
+const struct vmm_ops vmm_host_ops = {
+	.name = "host",
+	.survives_fork = true,
+	.synchronous = true,
+	.granularity = host_granularity,
+	.reserve = host_reserve,
+	.unreserve = host_unreserve,
+	.create = host_create,
+	.release = host_release,
+	.map = host_map,
+	.set_access = host_set_access,
+	.unmap = host_unmap,
+	.fill = host_fill,
+	.fill2d = host_fill2d,
+	.read = host_read,
+	.read2d = host_read2d,
+	.copy = host_copy,
+	.event_create = host_event_create,
+	.event_record = host_event_record,
+	.event_query = host_event_query,
+	.event_wait = host_event_query,
+	.event_destroy = host_event_destroy,
+	.meminfo = host_meminfo,
+	.put = host_put,
+};

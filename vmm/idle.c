@@ -16,9 +16,12 @@
  *
  * Giving back. One call of vmm_idle_give() gives one handle back, the one that
  * serves best: the smallest that covers by itself what is wanted, else the
- * largest, so that few calls are made and no more memory goes than must. It
- * looks through one list or two; what follows is a backend call, which costs
- * more than all of them.
+ * largest, so that few calls are made and no more memory goes than must; of
+ * equals the least recently used. It looks through one list or two; what
+ * follows is a backend call, which costs more than all of them.
+ *
+ * Only what is quiet (fence.c) is unmapped. Lists are in the order of stamps,
+ * so what is quiet is at one end.
  *
  * Locking: vmm->lock.
  */
@@ -68,10 +71,17 @@ void vmm_idle_put(struct vmm *v, struct vmm_handle *h)
 		v->nr_idle++;
 		return;
 	}
+	list_add_tail(&h->node, &v->idle_singles);
 	/* The number is part of a longer allocation: cut it out first. */
 	range_split(&v->idle_runs, h->first);
 	range_split(&v->idle_runs, h->first + 1);
 	range_free(&v->idle_runs, h->first, 1);
+}
+
+static void take_single(struct vmm *v, struct vmm_handle *h)
+{
+	list_del(&h->node);
+	set_state(v, h, VMM_ACCESSIBLE);
 }
 
 static bool take_singles(struct vmm *v, u32 nr, u32 *first)
@@ -81,9 +91,24 @@ static bool take_singles(struct vmm *v, u32 nr, u32 *first)
 	if (run == RANGE_NONE)
 		return false;
 	for (u32 i = 0; i < nr; i++)
-		set_state(v, *vmm_chunk(v, run + i), VMM_ACCESSIBLE);
+		take_single(v, *vmm_chunk(v, run + i));
 	*first = run;
 	return true;
+}
+
+/* The idle single chunk that was used least recently, if it is quiet. */
+static struct vmm_handle *take_quiet_single(struct vmm *v)
+{
+	struct vmm_handle *h;
+
+	if (list_empty(&v->idle_singles))
+		return NULL;
+	h = list_first_entry(&v->idle_singles, struct vmm_handle, node);
+	if (!vmm_is_quiet(v, h))
+		return NULL;
+	range_alloc_at(&v->idle_runs, h->first, 1);
+	take_single(v, h);
+	return h;
 }
 
 static void take_long(struct vmm *v, struct vmm_handle *h)
@@ -114,28 +139,28 @@ bool vmm_idle_take(struct vmm *v, u32 nr, u32 handle_chunks, u32 *first)
 void vmm_spare_gather(struct vmm *v, u64 nr)
 {
 	struct vmm_handle *h;
-	u32 first;
 
-	while (v->cnt->spare_handles < nr && take_singles(v, 1, &first)) {
-		h = *vmm_chunk(v, first);
+	while (v->cnt->spare_handles < nr && (h = take_quiet_single(v)))
 		if (!vmm_handle_unmap(v, h))
 			vmm_spare_put(v, h);
-	}
 }
 
 /* ---- Giving back ------------------------------------------------------ */
 
-/* The best of one list: the smallest that covers @chunks, else the largest;
- * of equals the least recently used. NULL when it is empty. */
-static struct vmm_handle *best_in(const struct list *idle, u64 chunks)
+/* The best that is quiet of one list: the smallest that covers @chunks, else
+ * the largest; of equals the least recently used. NULL when there is none. */
+static struct vmm_handle *best_in(const struct vmm *v, u32 bin, u64 chunks)
 {
 	struct vmm_handle *best = NULL;
 	struct vmm_handle *h;
 
-	list_for_each_entry(h, idle, node)
+	list_for_each_entry(h, &v->idle[bin], node) {
+		if (!vmm_is_quiet(v, h))
+			continue;
 		if (!best || (best->nr < chunks ? h->nr >= best->nr :
 			      h->nr >= chunks && h->nr <= best->nr))
 			best = h;
+	}
 	return best;
 }
 
@@ -147,12 +172,12 @@ static struct vmm_handle *best_long(const struct vmm *v, u64 chunks)
 	if (!v->nr_idle)
 		return NULL;
 	for (u32 bin = own; bin < VMM_IDLE_BINS; bin++) {
-		h = best_in(&v->idle[bin], chunks);
+		h = best_in(v, bin, chunks);
 		if (h && h->nr >= chunks)
 			return h;
 	}
-	for (h = NULL; !h; own--)
-		h = best_in(&v->idle[own], chunks);
+	for (h = NULL; !h && own; own--)
+		h = best_in(v, own, chunks);
 	return h;
 }
 
@@ -169,15 +194,16 @@ static bool give_long(struct vmm *v, u64 chunks, int *err)
 
 static bool give_single(struct vmm *v, u64 keep_spare, int *err)
 {
-	u32 first;
+	struct vmm_handle *h;
 
 	if (v->cnt->spare_handles > keep_spare) {
 		*err = vmm_handle_release(v, vmm_spare_take(v));
 		return true;
 	}
-	if (!take_singles(v, 1, &first))
+	h = take_quiet_single(v);
+	if (!h)
 		return false;
-	*err = vmm_handle_destroy(v, *vmm_chunk(v, first));
+	*err = vmm_handle_destroy(v, h);
 	return true;
 }
 
@@ -198,4 +224,9 @@ bool vmm_idle_give_all(struct vmm *v, u64 keep_spare)
 		if (!err)
 			any = true;
 	return any;
+}
+
+bool vmm_idle_is_busy(const struct vmm *v)
+{
+	return !vmm_all_quiet(v) && (v->nr_idle || vmm_nr_idle_singles(v));
 }

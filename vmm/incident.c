@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/log.h"
@@ -19,8 +20,15 @@
 
 #define LIMIT_TEXT_MAX 128
 
+/* What the backend said of the operation that just failed. */
+static void note_detail(const struct vmm *v, char *detail, size_t len)
+{
+	snprintf(detail, len, "%s", v->ops->explains ? error_get() : "");
+}
+
 void vmm_incident_op(struct vmm *v, enum vmm_op op, u64 size)
 {
+	note_detail(v, v->incident.detail, sizeof(v->incident.detail));
 	v->incident.op = op;
 	v->incident.size = size;
 	v->incident.what = NULL;
@@ -40,6 +48,7 @@ void vmm_incident_lost(struct vmm *v, const struct vmm_handle *h,
 	if (!in->nr_lost++) {
 		in->lost_op = op;
 		in->lost_err = err;
+		note_detail(v, in->lost_detail, sizeof(in->lost_detail));
 		in->lost_addr = h->first == VMM_NO_CHUNK ?
 				0 : vmm_chunk_addr(v, h->first);
 	}
@@ -87,6 +96,8 @@ static void report_lost(const struct vmm *v, const struct vmm_incident *in)
 		    strerror_r(-in->lost_err, buf, sizeof(buf)),
 		    in->lost_err, in->nr_lost,
 		    limit_text(v, NULL, v->chunk_size, in->lost_err, limit));
+	if (*in->lost_detail)
+		report_line(&r, "%s", in->lost_detail);
 	if (in->lost_addr)
 		report_line(&r, "still mapped at 0x%" PRIx64
 			    ", an address that is not used again",
@@ -112,13 +123,14 @@ static void explain(const struct vmm *v, const struct vmm_incident *in,
 	else if (in->what)
 		error_set(err, "%s: %s%s", v->name, in->what, limit);
 	else if (in->op < VMM_NR_OPS)
-		error_set(err, "%s: %s of %" PRIu64 " KiB by backend %s: %s%s",
-			  v->name, vmm_op_name(in->op), in->size / KIB,
-			  v->ops->name,
-			  strerror_r(-err, buf, sizeof(buf)), limit);
+		error_set(err, "%s: %s of %" PRIu64 " KiB by backend %s: %s%s"
+			  "%s%s", v->name, vmm_op_name(in->op), in->size / KIB,
+			  v->ops->name, strerror_r(-err, buf, sizeof(buf)),
+			  limit, *in->detail ? ": " : "", in->detail);
 	else
 		error_set(err, "%s: memory could not be given back and is "
-			  "lost", v->name);
+			  "lost%s%s", v->name, *in->lost_detail ? ": " : "",
+			  in->lost_detail);
 }
 
 int vmm_leave(struct vmm *v, int err)
@@ -126,7 +138,8 @@ int vmm_leave(struct vmm *v, int err)
 	struct vmm_incident in = v->incident;
 
 	lock_release(&v->lock);
-	if (in.nr_lost)
+	/* Of a device that is gone no more is to be said. */
+	if (in.nr_lost && !vmm_health(v))
 		report_lost(v, &in);
 	if (err)
 		explain(v, &in, err);

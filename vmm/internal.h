@@ -21,11 +21,12 @@ enum vmm_state {
 
 /* One physical handle. Locking: vmm->lock. */
 struct vmm_handle {
-	struct list node;	/* in idle[], spare or lost */
+	struct list node;	/* in idle_singles, idle[], spare or lost */
 	u64 id;			/* the backend's */
 	u32 first;		/* chunk where it is mapped; VMM_NO_CHUNK */
 	u32 nr;			/* chunks */
 	enum vmm_state state;
+	u64 stamp;		/* idle: when it fell idle, see fence.c */
 	bool is_new;		/* created by the vmm_map() that runs */
 	bool is_told;		/* that it is lost was reported */
 };
@@ -60,6 +61,11 @@ int vmm_call_release(struct vmm *v, u64 id, u64 size);
 int vmm_call_map(struct vmm *v, u64 addr, u64 size, u64 id);
 int vmm_call_set_access(struct vmm *v, u64 addr, u64 size);
 int vmm_call_unmap(struct vmm *v, u64 addr, u64 size);
+int vmm_call_event_create(struct vmm *v, u64 *event);
+int vmm_call_event_record(struct vmm *v, u64 event);
+int vmm_call_event_query(struct vmm *v, u64 event);
+int vmm_call_event_wait(struct vmm *v, u64 event);
+int vmm_call_event_destroy(struct vmm *v, u64 event);
 
 /* ---- incident.c: telling what went wrong ------------------------------ */
 
@@ -72,6 +78,30 @@ void vmm_enter(struct vmm *v);
 /* Drop the lock; report what was lost; set the error text when @err. */
 int vmm_leave(struct vmm *v, int err);
 
+/* ---- fence.c: is the device done with it? ------------------------------- */
+
+int __must_check vmm_fence_init(struct vmm *v);
+void vmm_fence_fini(struct vmm *v);
+/* @h falls idle now. */
+void vmm_fence_stamp(struct vmm *v, struct vmm_handle *h);
+/* 0: all that is idle is quiet; -EBUSY: not yet; -EAGAIN: a capture forbids to
+ * ask; or the backend's error. */
+int vmm_fence_try(struct vmm *v);
+/* The same after waiting, without the lock meanwhile: more may have fallen idle
+ * since. */
+int vmm_fence_wait(struct vmm *v);
+
+static inline bool vmm_is_quiet(const struct vmm *v,
+				const struct vmm_handle *h)
+{
+	return h->stamp <= v->quiet;
+}
+
+static inline bool vmm_all_quiet(const struct vmm *v)
+{
+	return v->last_stamp <= v->quiet;
+}
+
 /* ---- reserve.c: addresses --------------------------------------------- */
 
 /* The first reservation; sets base, base_bytes and max_chunks. */
@@ -81,6 +111,35 @@ int vmm_unreserve_all(struct vmm *v);
 /* A run of @nr chunk numbers, from the reservations that are there or from a
  * further one. 0, -ENOMEM, or the backend's error. */
 int __must_check vmm_run_alloc(struct vmm *v, u32 nr, u32 *first);
+/* The reservation that has this chunk number open. NULL: none. */
+struct vmm_reservation *vmm_reservation_of(struct vmm *v, u32 chunk);
+/* Addresses that hold @chunks aligned: where they begin, and their bytes. */
+int __must_check vmm_reserve_aligned(struct vmm *v, u32 chunks, u64 *addr,
+				     u64 *size);
+/* A reservation of @chunks, or at least @nr, numbered behind all others. */
+int __must_check vmm_reserve_behind(struct vmm *v, u32 nr, u64 chunks);
+
+/* Around reading res[] without the lock. */
+static inline u32 vmm_res_read_begin(const struct vmm *v)
+{
+	return load_acquire(&v->res_seq) & ~1u;
+}
+
+/* What was read between must have been loaded with acquire. */
+static inline bool vmm_res_read_again(const struct vmm *v, u32 seq)
+{
+	return READ_ONCE(v->res_seq) != seq;
+}
+
+/* ---- region.c: reservations that are memory --------------------------- */
+
+/* What is read without the lock of a reservation. */
+void vmm_res_place(struct vmm *v, struct vmm_reservation *res, u64 addr,
+		   u32 first_chunk, u32 nr_chunks);
+
+int __must_check vmm_reserve_region(struct vmm *v, u32 nr);
+/* Give those back in which nothing is mapped. True if that was any. */
+bool vmm_unreserve_empty(struct vmm *v);
 
 /* ---- handle.c: handles and their transitions -------------------------- */
 
@@ -102,14 +161,18 @@ void vmm_idle_put(struct vmm *v, struct vmm_handle *h);
 bool vmm_idle_take(struct vmm *v, u32 nr, u32 handle_chunks, u32 *first);
 void vmm_spare_put(struct vmm *v, struct vmm_handle *h);
 struct vmm_handle *vmm_spare_take(struct vmm *v);
-/* Unmap idle single-chunk mappings until there are @nr spare handles. */
+/* Unmap quiet single-chunk mappings until there are @nr spare handles. */
 void vmm_spare_gather(struct vmm *v, u64 nr);
-/* Give back one piece towards @chunks that are wanted, but leave @keep_spare
- * spare handles. False when there is nothing to give back; *@err is set when
- * it got lost instead. */
+/* Give back one quiet piece towards @chunks that are wanted, but leave
+ * @keep_spare spare handles. False when there is nothing to give back; *@err is
+ * set when it got lost instead. */
 bool vmm_idle_give(struct vmm *v, u64 chunks, u64 keep_spare, int *err);
-/* Give back everything but @keep_spare spare handles. True if that was any. */
+/* Give back all that is quiet but @keep_spare spare handles. True if that was
+ * any. */
 bool vmm_idle_give_all(struct vmm *v, u64 keep_spare);
+
+/* Some idle mapping is not quiet: waiting would give more. */
+bool vmm_idle_is_busy(const struct vmm *v);
 
 static inline u64 vmm_nr_idle_singles(const struct vmm *v)
 {

@@ -32,6 +32,17 @@ struct vmm_ops {
 	const char *name;
 	/* A child of fork() has its own copy of the memory and may go on. */
 	bool survives_fork;
+	/* Work is done when the call that asked for it returns: no event is
+	 * needed to know that memory is not used any more. */
+	bool synchronous;
+	/* A reservation is memory: creating and mapping cost nothing, and only
+	 * unreserve() gives anything back. Reserve no more than is needed. */
+	bool backed;
+	/* Creating and mapping cost by the call, not by the byte: much memory
+	 * should come in few handles. */
+	bool dear_handles;
+	/* An operation that fails has set the error text of the thread. */
+	bool explains;
 
 	/* Bytes of the smallest piece of memory; a power of two. */
 	int (*granularity)(void *dev, u64 *bytes);
@@ -51,9 +62,11 @@ struct vmm_ops {
 	int (*unmap)(void *dev, u64 addr, u64 size);
 
 	/*
-	 * Work on accessible memory, in the order of @stream; any alignment,
-	 * @size may be 0. In the 2-D forms @height rows of @width bytes lie
-	 * @pitch bytes apart. read() returns when the bytes are there.
+	 * Work on accessible memory, in the order of @stream, NULL: the one
+	 * that the device was opened with; any alignment, @size may be 0. In
+	 * the 2-D forms @height rows of @width bytes lie @pitch bytes apart.
+	 * read() comes after the work of that stream, and returns when the
+	 * bytes are there.
 	 */
 	int (*fill)(void *dev, u64 addr, u64 size, u8 byte,
 		    slabdev_stream_t stream);
@@ -67,7 +80,10 @@ struct vmm_ops {
 
 	/*
 	 * An event marks a point of a stream: query() is 0 once all work before
-	 * it is done, -EBUSY until then; wait() returns when it is.
+	 * it is done, -EBUSY until then; wait() returns when it is. record() is
+	 * -EAGAIN where a stream capture forbids it; the capture goes on. Each
+	 * of the three is -EXDEV when a capture has got hold of the event: it
+	 * is of no use any more but to be destroyed.
 	 */
 	int (*event_create)(void *dev, u64 *event);
 	int (*event_record)(void *dev, u64 event, slabdev_stream_t stream);
@@ -77,6 +93,20 @@ struct vmm_ops {
 
 	/* What the device has, all processes counted. */
 	int (*meminfo)(void *dev, u64 *free_bytes, u64 *total_bytes);
+
+	/* Optional. Give back what the backend itself kept of freed memory. */
+	int (*trim)(void *dev);
+	/*
+	 * Optional. 0, or the error that all operations give from now on:
+	 * -EIO the driver cannot go on, -EOWNERDEAD the device was reset; the
+	 * error text is set.
+	 */
+	int (*health)(void *dev);
+	/* Optional. The device is not used any more: the opposite of what
+	 * vmm_backend_find() did. */
+	void (*put)(void *dev);
+	/* Optional. What the memory is, in a few words. */
+	void (*describe)(void *dev, char *buf, size_t len);
 };
 
 /* The operations, as they are counted and made to fail. */

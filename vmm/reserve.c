@@ -28,12 +28,15 @@
  * 4. Opening. The numbers of a reservation enter the range of free numbers in
  *    steps, so that host memory for them is committed as they come into use.
  *
+ * Where a reservation is memory, region.c decides how long the further ones
+ * are, and gives them back.
+ *
  * Alignment: a chunk may be larger than what a backend aligns to, and a driver
  * may not honour the alignment asked for, so one chunk more is reserved and
  * the first whole chunk in it begins the numbering.
  *
- * Locking: vmm->lock, but vmm_addr() and vmm_offset(), which read only what
- * is constant once nr_res was released.
+ * Locking: vmm->lock, but vmm_addr() and vmm_offset(), which read the first
+ * reservation, that is constant, and the others under a sequence count.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -81,26 +84,52 @@ static u64 address_space_left(void)
 
 /* ---- One reservation -------------------------------------------------- */
 
+static int reserve_raw(struct vmm *v, u64 size, u64 *addr)
+{
+	int err = vmm_call_reserve(v, size, addr);
+
+	if (err)
+		vmm_incident_op(v, VMM_OP_RESERVE, size);
+	return err;
+}
+
+/* Addresses that hold @chunks, aligned. Memory is not to be wasted on that, and
+ * is in practice aligned by itself. */
+int vmm_reserve_aligned(struct vmm *v, u32 chunks, u64 *addr, u64 *size)
+{
+	int err;
+
+	*addr = 0;
+	*size = vmm_bytes(v, chunks);
+	if (v->ops->backed) {
+		err = reserve_raw(v, *size, addr);
+		if (err || is_aligned(*addr, v->chunk_size))
+			return err;
+		err = vmm_call_unreserve(v, *addr, *size);
+		if (err) {
+			vmm_incident_op(v, VMM_OP_UNRESERVE, *size);
+			return err;
+		}
+	}
+	*size += v->chunk_size;
+	return reserve_raw(v, *size, addr);
+}
+
 /* Reserve @chunks, numbered from @first on; it becomes visible. */
 static int reserve(struct vmm *v, u32 first, u32 chunks)
 {
 	struct vmm_reservation *res = &v->res[v->nr_res];
-	u64 size = vmm_bytes(v, (u64)chunks + 1);
-	u64 addr = 0;
+	u64 addr, size;
 	int err;
 
-	err = vmm_call_reserve(v, size, &addr);
-	if (err) {
-		vmm_incident_op(v, VMM_OP_RESERVE, size);
+	err = vmm_reserve_aligned(v, chunks, &addr, &size);
+	if (err)
 		return err;
-	}
-	*res = (struct vmm_reservation){
-		.addr = align_up(addr, v->chunk_size),
-		.raw_addr = addr,
-		.raw_size = size,
-		.first_chunk = first,
-		.nr_chunks = chunks,
-	};
+	res->raw_addr = addr;
+	res->raw_size = size;
+	res->nr_open = res->nr_used = 0;
+	res->is_vacant = false;
+	vmm_res_place(v, res, align_up(addr, v->chunk_size), first, chunks);
 	vmm_count(&v->cnt->reserved, (s64)vmm_bytes(v, chunks));
 	/* Pairs with the acquire in vmm_addr() and vmm_offset(). */
 	store_release(&v->nr_res, v->nr_res + 1);
@@ -126,6 +155,8 @@ static u32 wanted_chunks(const struct vmm *v, u64 left)
 {
 	u64 most = min(VMM_MAX_OFFSET, left / 2) >> v->chunk_shift;
 
+	if (v->ops->backed)
+		return (u32)min(v->limit_chunks, RESERVE_MIN >> v->chunk_shift);
 	return (u32)min(v->limit_chunks * RESERVE_FACTOR, most);
 }
 
@@ -158,6 +189,8 @@ int vmm_reserve_first(struct vmm *v, u64 bytes)
 				  "reserve less");
 		return -EINVAL;
 	}
+	if (bytes && v->ops->backed)
+		bytes = min(bytes, vmm_bytes(v, v->limit_chunks));
 	if (bytes) {
 		chunks = (u32)div_round_up(bytes, v->chunk_size);
 		least = chunks;
@@ -177,12 +210,10 @@ int vmm_reserve_first(struct vmm *v, u64 bytes)
 
 /* ---- Runs of numbers -------------------------------------------------- */
 
-static int reserve_further(struct vmm *v, u32 nr)
+int vmm_reserve_behind(struct vmm *v, u32 nr, u64 chunks)
 {
 	const struct vmm_reservation *last = &v->res[v->nr_res - 1];
 	u64 first = (u64)last->first_chunk + last->nr_chunks + 1;
-	u64 chunks = max(v->reserve_next >> v->chunk_shift, (u64)nr);
-	int err;
 
 	if (v->nr_res == VMM_MAX_RANGES || first + nr > v->max_chunks) {
 		vmm_incident_lack(v, "no run of addresses is long enough, and "
@@ -190,7 +221,17 @@ static int reserve_further(struct vmm *v, u32 nr)
 		return -ENOMEM;
 	}
 	chunks = min(chunks, v->max_chunks - first);
-	err = reserve_halving(v, (u32)first, (u32)chunks, nr);
+	return reserve_halving(v, (u32)first, (u32)chunks, nr);
+}
+
+static int reserve_further(struct vmm *v, u32 nr)
+{
+	u64 chunks = max(v->reserve_next >> v->chunk_shift, (u64)nr);
+	int err;
+
+	if (v->ops->backed)
+		return vmm_reserve_region(v, nr);
+	err = vmm_reserve_behind(v, nr, chunks);
 	if (err)
 		return err;
 	v->reserve_next = vmm_bytes(v, v->res[v->nr_res - 1].nr_chunks) * 2;
@@ -240,15 +281,26 @@ int vmm_run_alloc(struct vmm *v, u32 nr, u32 *first)
 	return 0;
 }
 
+struct vmm_reservation *vmm_reservation_of(struct vmm *v, u32 chunk)
+{
+	struct vmm_reservation *res;
+
+	for (u32 i = 0; i < v->nr_res; i++) {
+		res = &v->res[i];
+		if (chunk - res->first_chunk < res->nr_open)
+			return res;
+	}
+	return NULL;
+}
+
 /* ---- The end ---------------------------------------------------------- */
 
-/* A reservation may be freed only after everything in it was unmapped. */
-static bool is_unmapped(const struct vmm *v, const struct vmm_reservation *res)
+/* What fails once may not fail again, and this is the end. */
+static int unreserve_at_last(struct vmm *v, const struct vmm_reservation *res)
 {
-	for (u32 i = 0; i < res->nr_open; i++)
-		if (*vmm_chunk(v, res->first_chunk + i))
-			return false;
-	return true;
+	int err = vmm_call_unreserve(v, res->raw_addr, res->raw_size);
+
+	return err ? vmm_call_unreserve(v, res->raw_addr, res->raw_size) : 0;
 }
 
 int vmm_unreserve_all(struct vmm *v)
@@ -258,11 +310,14 @@ int vmm_unreserve_all(struct vmm *v)
 
 	for (u32 i = v->nr_res; i--;) {
 		res = &v->res[i];
-		if (!is_unmapped(v, res)) {
+		if (res->is_vacant)
+			continue;
+		/* It may be freed only after all in it was unmapped. */
+		if (res->nr_used) {
 			err = -EIO;
 			continue;
 		}
-		if (vmm_call_unreserve(v, res->raw_addr, res->raw_size)) {
+		if (unreserve_at_last(v, res)) {
 			vmm_incident_op(v, VMM_OP_UNRESERVE, res->raw_size);
 			err = -EIO;
 			continue;
@@ -275,37 +330,62 @@ int vmm_unreserve_all(struct vmm *v)
 
 /* ---- Translation ------------------------------------------------------ */
 
-u64 vmm_addr(const struct vmm *v, u64 offset)
+static u64 addr_behind(const struct vmm *v, u64 offset)
 {
 	u32 chunk = (u32)(offset >> v->chunk_shift);
-	u32 i;
+	u32 i = load_acquire(&v->nr_res) - 1;
+
+	while (i && chunk < load_acquire(&v->res[i].first_chunk))
+		i--;
+	return load_acquire(&v->res[i].addr) + offset -
+	       vmm_chunk_offset(v, load_acquire(&v->res[i].first_chunk));
+}
+
+static bool offset_behind(const struct vmm *v, u64 addr, u64 *offset)
+{
+	const struct vmm_reservation *res;
+	u32 nr_res = load_acquire(&v->nr_res);
+	u64 from;
+
+	for (u32 i = 1; i < nr_res; i++) {
+		res = &v->res[i];
+		from = load_acquire(&res->addr);
+		if (!from || addr - from >=
+			     vmm_bytes(v, load_acquire(&res->nr_chunks)))
+			continue;
+		*offset = addr - from +
+			  vmm_chunk_offset(v, load_acquire(&res->first_chunk));
+		return true;
+	}
+	return false;
+}
+
+u64 vmm_addr(const struct vmm *v, u64 offset)
+{
+	u64 addr;
+	u32 seq;
 
 	if (likely(offset < v->base_bytes))
 		return v->base + offset;
-	i = load_acquire(&v->nr_res) - 1;
-	while (i && chunk < v->res[i].first_chunk)
-		i--;
-	return v->res[i].addr + offset -
-	       vmm_chunk_offset(v, v->res[i].first_chunk);
+	do {
+		seq = vmm_res_read_begin(v);
+		addr = addr_behind(v, offset);
+	} while (vmm_res_read_again(v, seq));
+	return addr;
 }
 
 bool vmm_offset(const struct vmm *v, u64 addr, u64 *offset)
 {
-	const struct vmm_reservation *res;
-	u32 nr_res;
+	bool found;
+	u32 seq;
 
 	if (likely(addr - v->base < v->base_bytes)) {
 		*offset = addr - v->base;
 		return true;
 	}
-	nr_res = load_acquire(&v->nr_res);
-	for (u32 i = 1; i < nr_res; i++) {
-		res = &v->res[i];
-		if (addr - res->addr < vmm_bytes(v, res->nr_chunks)) {
-			*offset = addr - res->addr +
-				  vmm_chunk_offset(v, res->first_chunk);
-			return true;
-		}
-	}
-	return false;
+	do {
+		seq = vmm_res_read_begin(v);
+		found = offset_behind(v, addr, offset);
+	} while (vmm_res_read_again(v, seq));
+	return found;
 }

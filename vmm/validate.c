@@ -71,7 +71,11 @@ static const char *walk_reservation(const struct vmm *v,
 	u32 end = res->first_chunk + res->nr_open;
 	const struct vmm_handle *h;
 	const char *broken;
+	u32 used = 0;
 
+	if (res->is_vacant)
+		return !res->nr_used && !res->addr ? NULL :
+		       "vmm: a reservation that was given back is in use";
 	if (!is_aligned(res->addr, v->chunk_size) ||
 	    res->addr < res->raw_addr ||
 	    res->addr + vmm_bytes(v, res->nr_chunks) >
@@ -86,6 +90,7 @@ static const char *walk_reservation(const struct vmm *v,
 		h = *vmm_chunk(v, chunk);
 		if (!h)
 			continue;
+		used++;
 		if (h->first > chunk || chunk - h->first >= h->nr)
 			return "vmm: a chunk's handle is mapped elsewhere";
 		broken = h->first == chunk ? count_mapped(v, h, chunk, c) :
@@ -93,7 +98,8 @@ static const char *walk_reservation(const struct vmm *v,
 		if (broken)
 			return broken;
 	}
-	return NULL;
+	return used == res->nr_used ? NULL :
+	       "vmm: the chunks in use of a reservation were counted wrongly";
 }
 
 /* A list that runs in a circle without its head is found by its links, too. */
@@ -109,7 +115,8 @@ static bool is_linked(const struct list *head)
 
 static const char *check_lists(const struct vmm *v)
 {
-	bool linked = is_linked(&v->spare) && is_linked(&v->lost);
+	bool linked = is_linked(&v->spare) && is_linked(&v->lost) &&
+		      is_linked(&v->idle_singles);
 
 	for (u32 bin = 0; linked && bin < VMM_IDLE_BINS; bin++)
 		linked = is_linked(&v->idle[bin]);
@@ -138,8 +145,17 @@ static const char *walk_spare(const struct vmm *v, struct census *c)
 static const char *walk_idle(const struct vmm *v, const struct census *c)
 {
 	const struct vmm_handle *h;
-	u64 nr = 0;
+	u64 nr = 0, stamp = 0;
 
+	list_for_each_entry(h, &v->idle_singles, node) {
+		if (h->state != VMM_IDLE || h->nr != 1 || h->stamp < stamp)
+			return "vmm: a wrong handle among the idle chunks";
+		stamp = h->stamp;
+		nr++;
+	}
+	if (nr != c->idle_singles || stamp > v->last_stamp)
+		return "vmm: an idle chunk is missing from its list";
+	nr = 0;
 	for (u32 bin = 0; bin < VMM_IDLE_BINS; bin++) {
 		list_for_each_entry(h, &v->idle[bin], node) {
 			if (h->state != VMM_IDLE || h->nr < 2 ||
@@ -210,7 +226,8 @@ static const char *check_reserved(const struct vmm *v)
 	u64 reserved = 0;
 
 	for (u32 i = 0; i < v->nr_res; i++) {
-		reserved += vmm_bytes(v, v->res[i].nr_chunks);
+		if (!v->res[i].is_vacant)
+			reserved += vmm_bytes(v, v->res[i].nr_chunks);
 		if (i && v->res[i].first_chunk <= v->res[i - 1].first_chunk +
 						  v->res[i - 1].nr_chunks)
 			return "vmm: two reservations have adjacent numbers";

@@ -48,14 +48,15 @@
  * ones (unmap, map), new handles (create, map). One set_access covers the run,
  * since its price is by call. Before anything is created, the limit: what
  * is idle and does not serve this request goes back first, but only if the
- * request can then be met. A backend that answers -ENOMEM is asked once more
- * after everything idle was given back.
+ * request can then be met. A backend that answers -ENOMEM is asked again as
+ * long as there is idle memory to give back. What the device may still be using
+ * is waited for before it is unmapped (fence.c), and the call begins anew.
  *
  * 4. Locking
  *
- * One lock, held over backend calls: growing is rare, and a driver serialises
- * these calls anyway. Fast paths never come here. Nothing is printed under it
- * (incident.c).
+ * One lock, held over backend calls but for waiting: growing is rare, and a
+ * driver serialises these calls anyway. Fast paths never come here. Nothing is
+ * printed under it (incident.c).
  *
  * 5. Failure
  *
@@ -69,6 +70,7 @@
  * VMM_MAX_OFFSET bytes of numbers, VMM_MAX_RANGES reservations.
  */
 #include <errno.h>
+#include <stdio.h>
 
 #include "core/log.h"
 #include "vmm/internal.h"
@@ -93,18 +95,32 @@ static int query_chunk(struct vmm *v)
 	return 0;
 }
 
-static int query_limit(struct vmm *v, u64 limit)
+/* All of the device, or the part of it that was asked for. */
+static int limit_of_device(struct vmm *v, u32 permille, u64 *limit)
 {
-	u64 free_bytes;
+	u64 free_bytes, total;
+	int err = vmm_meminfo(v, &free_bytes, &total);
+
+	if (err)
+		return error_set(err, "%s: backend %s does not tell how much "
+				 "memory there is; set a limit%s%s", v->name,
+				 v->ops->name, v->ops->explains ? ": " : "",
+				 v->ops->explains ? error_get() : "");
+	*limit = permille ? total / 1000 * permille : total;
+	return 0;
+}
+
+static int query_limit(struct vmm *v, const struct vmm_config *cfg)
+{
+	u64 limit = cfg->limit;
 	int err;
 
 	if (!limit) {
-		err = vmm_meminfo(v, &free_bytes, &limit);
+		err = limit_of_device(v, cfg->limit_permille, &limit);
 		if (err)
-			return error_set(err, "%s: backend %s does not tell "
-					 "how much memory there is; set a "
-					 "limit", v->name, v->ops->name);
+			return err;
 	}
+	limit /= max(cfg->ranks, 1u);
 	v->limit_chunks = min(limit, VMM_MAX_OFFSET) >> v->chunk_shift;
 	if (!v->limit_chunks)
 		return error_set(-EDQUOT, "%s: the limit of %llu bytes is "
@@ -119,6 +135,7 @@ static void init_lists(struct vmm *v)
 {
 	for (u32 bin = 0; bin < VMM_IDLE_BINS; bin++)
 		list_init(&v->idle[bin]);
+	list_init(&v->idle_singles);
 	list_init(&v->spare);
 	list_init(&v->lost);
 }
@@ -167,16 +184,19 @@ int vmm_open(struct vmm *v, const struct vmm_ops *ops, void *dev,
 	};
 	err = query_chunk(v);
 	if (!err)
-		err = query_limit(v, cfg->limit);
+		err = query_limit(v, cfg);
 	if (err)
 		return err;
 
 	init_lists(v);
 	lock_init(&v->lock, LOCK_VMM, "vmm");
 	vmm_enter(v);
-	err = vmm_reserve_first(v, cfg->reserve);
+	err = vmm_fence_init(v);
 	if (err)
 		goto fini_lock;
+	err = vmm_reserve_first(v, cfg->reserve);
+	if (err)
+		goto fini_fence;
 	err = init_tables(v);
 	if (err)
 		goto unreserve;
@@ -184,6 +204,8 @@ int vmm_open(struct vmm *v, const struct vmm_ops *ops, void *dev,
 
 unreserve:
 	(void)vmm_unreserve_all(v);
+fini_fence:
+	vmm_fence_fini(v);
 fini_lock:
 	vmm_leave(v, err);
 	lock_fini(&v->lock);
@@ -208,267 +230,59 @@ static void destroy_mapped(struct vmm *v)
 	}
 }
 
-int vmm_close(struct vmm *v)
+/* What the device may still be using stays mapped, for good. */
+static int lose_all(struct vmm *v, int err)
+{
+	if (!v->cnt->created)
+		return 0;
+	vmm_incident_op(v, VMM_OP_EVENT, 0);
+	v->incident.lost_op = VMM_OP_EVENT;
+	v->incident.lost_err = err;
+	v->incident.lost_addr = v->base;
+	v->incident.lost_bytes = v->cnt->created;
+	v->incident.nr_lost = (u32)v->cnt->handles;
+	WRITE_ONCE(v->cnt->lost, v->cnt->created);
+	return -EIO;
+}
+
+static int give_all_back(struct vmm *v)
 {
 	int err, unreserve_err;
 
-	vmm_enter(v);
+	v->quiet = v->clock;
 	(void)vmm_idle_give_all(v, 0);
 	destroy_mapped(v);
 	/* What was lost just now and before gets its last chance together. */
 	v->incident.nr_lost = 0;
 	v->incident.lost_bytes = 0;
-	v->incident.closing = true;
 	err = vmm_lost_retry(v);
 	unreserve_err = vmm_unreserve_all(v);
-	if (!err)
-		err = unreserve_err;
+	return err ? err : unreserve_err;
+}
+
+int vmm_close(struct vmm *v)
+{
+	int err = v->is_quiet ? 0 : vmm_quiesce(v);
+
+	/* Of a device that is gone nothing is in use. */
+	if (err && vmm_health(v))
+		err = 0;
+	vmm_enter(v);
+	v->incident.closing = true;
+	err = err ? lose_all(v, err) : give_all_back(v);
+	vmm_fence_fini(v);
 	vmm_leave(v, err);
 	fini_tables(v);
 	lock_fini(&v->lock);
 	return err;
 }
 
-/* ---- Mapping ---------------------------------------------------------- */
-
-/* How many handles of a single chunk such a request is made of. */
-static u64 nr_singles(u32 nr, u32 handle_chunks)
-{
-	return handle_chunks == 1 ? nr : nr % handle_chunks == 1;
-}
-
-/*
- * Stay within the limit. Gathers the spare handles that will serve, and gives
- * back other idle memory if it must and if that is enough.
- */
-static int make_room(struct vmm *v, u32 nr, u64 singles)
-{
-	u64 limit = vmm_bytes(v, v->limit_chunks);
-	u64 size = vmm_bytes(v, nr);
-	u64 have, wanted;
-	int err = 0;
-
-	if (v->cnt->created - v->cnt->idle + size > limit)
-		goto no_room;
-	vmm_spare_gather(v, singles);
-	for (;;) {
-		have = min(singles, v->cnt->spare_handles);
-		wanted = v->cnt->created + size - vmm_bytes(v, have);
-		if (wanted <= limit)
-			return 0;
-		if (!vmm_idle_give(v, (wanted - limit) >> v->chunk_shift, have,
-				   &err))
-			break;
-	}
-no_room:
-	v->incident.in_use = v->cnt->created - v->cnt->idle;
-	v->incident.size = size;
-	return -EDQUOT;
-}
-
-/* Addresses for @nr chunks; idle mappings hold some too. */
-static int find_addresses(struct vmm *v, u32 nr, u64 singles, u32 *first)
-{
-	int err = vmm_run_alloc(v, nr, first);
-
-	if (err == -ENOMEM && vmm_idle_give_all(v, singles))
-		err = vmm_run_alloc(v, nr, first);
-	return err;
-}
-
-/* A handle of @nr chunks that is not mapped. */
-static int obtain(struct vmm *v, u32 nr, struct vmm_handle **h)
-{
-	int err;
-
-	if (nr == 1) {
-		*h = vmm_spare_take(v);
-		if (*h)
-			return 0;
-	}
-	err = vmm_handle_create(v, nr, h);
-	if (err == -ENOMEM && vmm_idle_give_all(v, 0))
-		err = vmm_handle_create(v, nr, h);
-	return err;
-}
-
-/* The opposite of obtain(): what was spare is spare again. */
-static void put_back(struct vmm *v, struct vmm_handle *h)
-{
-	if (h->is_new)
-		(void)vmm_handle_release(v, h);
-	else
-		vmm_spare_put(v, h);
-}
-
-/* Map a handle of @nr chunks at @first, the begin of a free allocation. */
-static int map_piece(struct vmm *v, u32 first, u32 nr, u64 singles)
-{
-	struct vmm_handle *h;
-	int err;
-
-	err = obtain(v, nr, &h);
-	if (err)
-		return err;
-	err = vmm_handle_map(v, h, first);
-	if (err == -ENOMEM && vmm_idle_give_all(v, singles))
-		err = vmm_handle_map(v, h, first);
-	if (err)
-		put_back(v, h);
-	return err;
-}
-
-static int grant_access(struct vmm *v, u32 first, u32 nr)
-{
-	u64 addr = vmm_chunk_addr(v, first);
-	u64 size = vmm_bytes(v, nr);
-	int err;
-
-	err = vmm_call_set_access(v, addr, size);
-	if (err == -ENOMEM && vmm_idle_give_all(v, 0))
-		err = vmm_call_set_access(v, addr, size);
-	if (err)
-		vmm_incident_op(v, VMM_OP_SET_ACCESS, size);
-	return err;
-}
-
-/* Undo map_piece() for [@first, @end), the last piece first. */
-static void unmap_pieces(struct vmm *v, u32 first, u32 end)
-{
-	struct vmm_handle *h;
-
-	while (end > first) {
-		h = *vmm_chunk(v, end - 1);
-		end = h->first;
-		if (!vmm_handle_unmap(v, h))
-			put_back(v, h);
-	}
-}
-
-/* Fill the allocated numbers [@first, @first + @nr) with memory. */
-static int populate(struct vmm *v, u32 first, u32 nr, u32 handle_chunks)
-{
-	u32 end = first + nr;
-	u32 pos = first;
-	u32 n;
-	int err;
-
-	while (pos < end) {
-		n = min(handle_chunks, end - pos);
-		err = map_piece(v, pos, n, nr_singles(end - pos - n,
-						      handle_chunks));
-		if (err)
-			goto unmap;
-		pos += n;
-		if (pos < end)
-			range_split(&v->addresses, pos);
-	}
-	err = grant_access(v, first, nr);
-	if (err)
-		goto unmap;
-	return 0;
-
-unmap:
-	if (pos < end)
-		range_free(&v->addresses, pos, end - pos);
-	unmap_pieces(v, first, pos);
-	return err;
-}
-
-static void mark_accessible(struct vmm *v, u32 first, u32 nr)
-{
-	struct vmm_handle *h;
-
-	for (u32 pos = first; pos < first + nr; pos += h->nr) {
-		h = *vmm_chunk(v, pos);
-		h->state = VMM_ACCESSIBLE;
-		h->is_new = false;
-	}
-}
-
-static int map_locked(struct vmm *v, u32 nr, u32 handle_chunks, u32 *first)
-{
-	u64 singles = nr_singles(nr, handle_chunks);
-	u32 run;
-	int err;
-
-	if (vmm_idle_take(v, nr, handle_chunks, first))
-		return 0;
-	err = make_room(v, nr, singles);
-	if (err)
-		return err;
-	err = find_addresses(v, nr, singles, &run);
-	if (err)
-		return err;
-	err = populate(v, run, nr, handle_chunks);
-	if (err)
-		return err;
-	mark_accessible(v, run, nr);
-	*first = run;
-	return 0;
-}
-
-int vmm_map(struct vmm *v, u32 nr, u32 handle_chunks, u32 *first)
-{
-	int err;
-
-	if (!nr || !handle_chunks)
-		return error_set(-EINVAL, "%s: a mapping of no chunks",
-				 v->name);
-	vmm_enter(v);
-	err = map_locked(v, nr, min(nr, handle_chunks), first);
-	return vmm_leave(v, err);
-}
-
-int vmm_reuse(struct vmm *v, u32 nr, u32 handle_chunks, u32 *first)
-{
-	bool found;
-
-	lock_acquire(&v->lock);
-	found = vmm_idle_take(v, nr, handle_chunks, first);
-	lock_release(&v->lock);
-	return found ? 0 : -ENOENT;
-}
-
-static int extend_locked(struct vmm *v, u32 at, u32 nr)
-{
-	int err;
-
-	if (!range_alloc_at(&v->addresses, at, nr))
-		return -EBUSY;
-	err = make_room(v, nr, nr);
-	if (err) {
-		range_free(&v->addresses, at, nr);
-		return err;
-	}
-	err = populate(v, at, nr, 1);
-	if (!err)
-		mark_accessible(v, at, nr);
-	return err;
-}
-
-int vmm_extend(struct vmm *v, u32 at, u32 nr)
-{
-	int err;
-
-	vmm_enter(v);
-	err = extend_locked(v, at, nr);
-	return vmm_leave(v, err);
-}
-
 /* ---- Unmapping -------------------------------------------------------- */
 
 /* The handle at @chunk, whatever its state, or NULL. */
-static struct vmm_handle *handle_at(const struct vmm *v, u32 chunk)
+static struct vmm_handle *handle_at(struct vmm *v, u32 chunk)
 {
-	const struct vmm_reservation *res;
-
-	for (u32 i = 0; i < v->nr_res; i++) {
-		res = &v->res[i];
-		if (chunk - res->first_chunk < res->nr_open)
-			return *vmm_chunk(v, chunk);
-	}
-	return NULL;
+	return vmm_reservation_of(v, chunk) ? *vmm_chunk(v, chunk) : NULL;
 }
 
 static int unmap_locked(struct vmm *v, u32 first, enum vmm_giveback how)
@@ -480,12 +294,16 @@ static int unmap_locked(struct vmm *v, u32 first, enum vmm_giveback how)
 		vmm_incident_lack(v, "no handle in use begins at this chunk");
 		return -EINVAL;
 	}
-	if (how == VMM_KEEP_MAPPED) {
+	vmm_fence_stamp(v, h);
+	if (how == VMM_KEEP_MAPPED || vmm_fence_try(v)) {
 		vmm_idle_put(v, h);
 		return 0;
 	}
-	if (how == VMM_RELEASE || h->nr > 1)
-		return vmm_handle_destroy(v, h);
+	if (how == VMM_RELEASE || h->nr > 1) {
+		err = vmm_handle_destroy(v, h);
+		(void)vmm_unreserve_empty(v);
+		return err;
+	}
 	err = vmm_handle_unmap(v, h);
 	if (!err)
 		vmm_spare_put(v, h);
@@ -501,14 +319,12 @@ int vmm_unmap(struct vmm *v, u32 first, enum vmm_giveback how)
 	return vmm_leave(v, err);
 }
 
-int vmm_reclaim(struct vmm *v, u64 keep)
+/* Give back down to @keep bytes, of what is quiet. */
+static int reclaim_quiet(struct vmm *v, u64 keep)
 {
+	int err = 0, give_err = 0;
 	u64 excess;
-	int give_err = 0;
-	int err;
 
-	vmm_enter(v);
-	err = vmm_lost_retry(v);
 	while (v->cnt->idle > keep) {
 		excess = div_round_up(v->cnt->idle - keep, v->chunk_size);
 		if (!vmm_idle_give(v, excess, 0, &give_err))
@@ -516,7 +332,26 @@ int vmm_reclaim(struct vmm *v, u64 keep)
 		if (give_err)
 			err = give_err;
 	}
-	return vmm_leave(v, err);
+	return err;
+}
+
+int vmm_reclaim(struct vmm *v, u64 keep, bool wait)
+{
+	int err, fence_err = 0, give_err;
+
+	vmm_enter(v);
+	err = vmm_lost_retry(v);
+	if (v->cnt->idle > keep)
+		fence_err = wait ? vmm_fence_wait(v) : vmm_fence_try(v);
+	if (fence_err && fence_err != -EBUSY && fence_err != -EAGAIN) {
+		vmm_incident_op(v, VMM_OP_EVENT, 0);
+		err = fence_err;
+	}
+	give_err = reclaim_quiet(v, keep);
+	(void)vmm_unreserve_empty(v);
+	if (wait && v->ops->trim)
+		(void)v->ops->trim(v->dev);
+	return vmm_leave(v, give_err ? give_err : err);
 }
 
 /* ---- Questions -------------------------------------------------------- */
@@ -524,6 +359,19 @@ int vmm_reclaim(struct vmm *v, u64 keep)
 bool vmm_survives_fork(const struct vmm *v)
 {
 	return v->ops->survives_fork;
+}
+
+int vmm_health(const struct vmm *v)
+{
+	return v->ops->health ? v->ops->health(v->dev) : 0;
+}
+
+void vmm_describe(const struct vmm *v, char *buf, size_t len)
+{
+	if (v->ops->describe)
+		v->ops->describe(v->dev, buf, len);
+	else
+		snprintf(buf, len, "%s", v->ops->name);
 }
 
 static bool next_in_use_locked(const struct vmm *v, u32 *chunk, u32 *nr)

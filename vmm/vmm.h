@@ -42,7 +42,7 @@
 /* 32-bit numbers of 256-byte granules bound what a space can address. */
 #define VMM_MAX_OFFSET (TIB)
 #define VMM_MIN_CHUNK (2 * MIB)
-#define VMM_MAX_RANGES 16
+#define VMM_MAX_RANGES 64
 
 /* Counters, in memory that other processes may read: single words, relaxed. */
 struct vmm_counters {
@@ -60,6 +60,8 @@ struct vmm_counters {
 
 struct vmm_config {
 	u64 limit;		/* bytes, 0: what the device has */
+	u32 limit_permille;	/* instead, thousandths of that; 0: all */
+	u32 ranks;		/* divide the limit by; 0: 1 */
 	u64 reserve;		/* bytes, 0: adaptive */
 	struct vmm_counters *counters;	/* zeroed, outlives the vmm */
 	const char *name;	/* of the space, for reports; outlives it */
@@ -71,17 +73,22 @@ struct vmm_reservation {
 	u32 first_chunk;
 	u32 nr_chunks;
 	u32 nr_open;		/* the first so many may be allocated */
+	u32 nr_used;		/* of them, so many are mapped */
+	bool is_vacant;		/* given back; its numbers may come again */
 };
 
+#define VMM_DETAIL_MAX 160
 /* What went wrong in the call that runs, told after the lock is dropped. */
 struct vmm_incident {
 	enum vmm_op op;		/* that failed; VMM_NR_OPS: none */
+	char detail[VMM_DETAIL_MAX];	/* what the backend said of it */
 	u64 size;		/* bytes it was asked for */
 	const char *what;	/* no backend call: what was lacking */
 	u64 in_use;		/* -EDQUOT: bytes that cannot go back */
 	bool closing;		/* nothing will be retried */
 	enum vmm_op lost_op;	/* the undo that failed first, */
 	int lost_err;		/* its error, */
+	char lost_detail[VMM_DETAIL_MAX];	/* what the backend said, */
 	u64 lost_addr;		/* and where: 0 when it had no address */
 	u64 lost_bytes;
 	u32 nr_lost;		/* handles */
@@ -106,16 +113,25 @@ struct vmm {
 	u64 limit_chunks;
 	u64 reserve_next;	/* bytes to try for the next reservation */
 	struct range addresses;	/* free: chunk numbers without a handle */
-	struct range idle_runs;	/* free: idle mappings of a single chunk */
+	struct range idle_runs;	/* free: idle mappings of a single chunk, */
+	struct list idle_singles;	/* least recently used first */
 	struct list idle[VMM_IDLE_BINS]; /* those of several, by log2, */
 	u32 nr_idle;		/* how many; most recently used first */
 	struct resv chunks;	/* struct vmm_handle *, by chunk number */
 	struct metapool handles;
 	struct list spare;	/* unmapped single-chunk handles */
 	struct list lost;
+	u64 event;		/* see fence.c, also for what follows */
+	u64 clock;
+	u64 last_stamp;		/* newest of any idle handle */
+	u64 fence_stamp;	/* covered by the recorded event; 0: none */
+	u64 quiet;		/* stamps up to this one are quiet */
+	u32 nr_waiting;		/* threads, for the event */
+	bool is_quiet;		/* nothing was handed out since vmm_quiesce() */
 	struct vmm_incident incident;
 	struct vmm_reservation res[VMM_MAX_RANGES];
 	u32 nr_res;		/* released after res[] is filled */
+	u32 res_seq;		/* odd while res[] changes; see region.c */
 };
 
 /*
@@ -126,7 +142,8 @@ int __must_check vmm_open(struct vmm *v, const struct vmm_ops *ops, void *dev,
 			  const struct vmm_config *cfg);
 /*
  * Unmaps and releases everything, whatever its state. 0, or -EIO when the
- * backend refused; what it kept is then lost for good and was reported.
+ * backend refused, or it could not be proved that the device is done with it;
+ * what stays mapped is then lost for good and was reported.
  */
 int vmm_close(struct vmm *v);
 
@@ -145,18 +162,27 @@ int vmm_close(struct vmm *v);
 int __must_check vmm_map(struct vmm *v, u32 nr, u32 handle_chunks, u32 *first);
 
 /*
- * vmm_extend - make single chunks accessible at given numbers
+ * vmm_extend - make chunks accessible at given numbers
  * @at: the first chunk number, just behind memory that is to go on
- * @nr: how many
+ * @nr: how many, at least 1
+ * @handle_chunks: as for vmm_map()
  *
  * As vmm_map(); also -EBUSY when some of the addresses are in use, or not
  * reserved.
  */
-int __must_check vmm_extend(struct vmm *v, u32 at, u32 nr);
+int __must_check vmm_extend(struct vmm *v, u32 at, u32 nr, u32 handle_chunks);
 
 /* An idle mapping of that shape, without any backend call. 0, or -ENOENT. */
 int __must_check vmm_reuse(struct vmm *v, u32 nr, u32 handle_chunks,
 			   u32 *first);
+
+/*
+ * vmm_quiesce - wait until the device is done with all that was submitted
+ *
+ * 0; -EAGAIN when a stream capture forbids to ask; or the backend's error. The
+ * error text is set. vmm_close() does the same where it was not done.
+ */
+int vmm_quiesce(struct vmm *v);
 
 enum vmm_giveback {
 	VMM_KEEP_MAPPED,	/* idle mapping: no backend call */
@@ -166,14 +192,20 @@ enum vmm_giveback {
 /*
  * vmm_unmap - the handle that begins at chunk @first is not used any more
  *
+ * Memory that the device may still be using becomes an idle mapping, whatever
+ * @how; what was to be released goes back with a later call (fence.c).
+ *
  * 0; -EINVAL no handle in use begins there; -EIO when the backend refused: the
  * chunks are lost (and still not the caller's any more).
  */
 int vmm_unmap(struct vmm *v, u32 first, enum vmm_giveback how);
 
-/* Release idle mappings and spare handles until at most @keep bytes of them
- * are left; retry what is lost. 0 or -EIO. */
-int vmm_reclaim(struct vmm *v, u64 keep);
+/*
+ * Release idle mappings and spare handles until at most @keep bytes of them
+ * are left; retry what is lost. Memory that the device may still be using is
+ * waited for when @wait, else left. 0 or -EIO.
+ */
+int vmm_reclaim(struct vmm *v, u64 keep, bool wait);
 
 static inline u64 vmm_chunk_offset(const struct vmm *v, u32 chunk)
 {
@@ -200,13 +232,15 @@ int vmm_meminfo(struct vmm *v, u64 *free_bytes, u64 *total_bytes);
 
 /*
  * vmm_backend_find - the backend for what slabdev_open() was given
- * @spec: "host"
- * @flags: SLABDEV_OPEN_HUGE_PAGES
+ * @spec: "host", "cuda:0", ...
+ * @attr: of the space, checked; what it points to is copied. NULL: defaults
  *
- * 0; -EINVAL unknown, -ENOTSUP known but not built, -ENODEV no such device;
- * the error text says which. *@dev stays valid until vmm_backend_put().
+ * 0; -EINVAL unknown, -ENOTSUP known but not built or not there, -ENODEV no
+ * such device, -ENOMEM, -EIO, -EOWNERDEAD; the error text says which. *@dev
+ * stays valid until vmm_backend_put(), which comes after vmm_close().
  */
-int __must_check vmm_backend_find(const char *spec, unsigned int flags,
+int __must_check vmm_backend_find(const char *spec,
+				  const struct slabdev_attr *attr,
 				  const struct vmm_ops **ops, void **dev);
 void vmm_backend_put(const struct vmm_ops *ops, void *dev);
 
@@ -216,6 +250,11 @@ int vmm_device_get(int index, struct slabdev_device_info *info);
 /* True when the memory is the fork child's own copy, and the space may go on
  * there. */
 bool vmm_survives_fork(const struct vmm *v);
+/* 0; or -EIO, -EOWNERDEAD, which every call on this memory gives from now on,
+ * with the error text set. */
+int vmm_health(const struct vmm *v);
+/* What the memory is, in a few words. */
+void vmm_describe(const struct vmm *v, char *buf, size_t len);
 /* The next handle in use that begins at or behind @chunk: @chunk set to where,
  * and @nr to its chunks. False: there is none. */
 bool vmm_next_in_use(struct vmm *v, u32 *chunk, u32 *nr);

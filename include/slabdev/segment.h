@@ -54,7 +54,7 @@ extern "C" {
 
 #define SLABDEV_SEG_NAME "slabdev-stats"
 #define SLABDEV_SEG_MAGIC UINT64_C(0x56454442414c5344)
-#define SLABDEV_SEG_VERSION 1u
+#define SLABDEV_SEG_VERSION 2u
 #define SLABDEV_SEG_WINDOW 128u
 #define SLABDEV_SEG_THREADS_PER_SEGMENT 16u
 #define SLABDEV_SEG_NR_OPS 12u
@@ -166,6 +166,7 @@ struct slabdev_seg_vmm {
  * @nr_caches: caches of the user
  * @nr_windows: CLASSES segments
  * @nr_thread_segments: THREADS segments
+ * @backing: what the memory is, in a few words
  */
 struct slabdev_seg_space {
 	char name[64];
@@ -188,6 +189,7 @@ struct slabdev_seg_space {
 	uint32_t nr_caches;
 	uint32_t nr_windows;
 	uint32_t nr_thread_segments;
+	char backing[64];
 };
 
 /** enum slabdev_seg_class_type - what a class record describes */

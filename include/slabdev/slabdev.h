@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * slabdev.h - a slab allocator for device memory: the whole public interface.
+ * slabdev.h - a slab allocator for device memory: the public interface.
  *
  * A *space* (struct slabdev) is one kind of memory on one device. Its
  * addresses are reserved once and never move; physical memory is mapped under
@@ -14,7 +14,9 @@
  * - A command returns 0 or a negative errno. An allocation returns NULL and
  *   sets errno. slabdev_last_error() then says in words what was wrong.
  * - In the child of a fork a host space is the child's own copy, usable at
- *   once. One that could not be copied fails each call with -EOWNERDEAD.
+ *   once. One that could not be copied, and every CUDA space, fails each call
+ *   with -EOWNERDEAD; so does a space whose device was reset. After an error
+ *   that the driver cannot recover from each call fails with -EIO.
  * - "Context: any thread" means: may be called by any number of threads at
  *   once. "Driver: never" means that no memory-management call is made below
  *   it; "Driver: slow path" that one may be. Nothing here is safe in a signal
@@ -29,44 +31,17 @@
 #ifndef SLABDEV_H
 #define SLABDEV_H
 
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include <slabdev/base.h>
+#include <slabdev/cache.h>
+#include <slabdev/device.h>
+#include <slabdev/stats.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define SLABDEV_VERSION_MAJOR 0
-#define SLABDEV_VERSION_MINOR 1
-#define SLABDEV_VERSION_PATCH 0
-#define SLABDEV_VERSION "0.1.0"
-
-#if defined(__GNUC__)
-#define SLABDEV_API __attribute__((visibility("default")))
-#define SLABDEV_MUST_CHECK __attribute__((warn_unused_result))
-#else
-#define SLABDEV_API
-#define SLABDEV_MUST_CHECK
-#endif
-
-struct slabdev;
-struct slabdev_cache;
-struct CUstream_st;
-
-/**
- * typedef slabdev_stream_t - an execution stream, or a host queue
- *
- * The same type as CUstream and cudaStream_t, which pass without a cast.
- * NULL is the space's bound stream.
- */
-typedef struct CUstream_st *slabdev_stream_t;
-
 /** The alignment that every general allocation has at least, in bytes. */
 #define SLABDEV_ALIGN ((size_t)256)
-
-/** The longest cache name, without its terminating zero. */
-#define SLABDEV_NAME_MAX 31
 
 /* ---- The library ------------------------------------------------------ */
 
@@ -121,51 +96,6 @@ typedef void (*slabdev_log_fn)(int level, const char *text, void *arg);
  */
 SLABDEV_API void slabdev_set_log(slabdev_log_fn fn, void *arg);
 
-/* ---- Devices ---------------------------------------------------------- */
-
-/**
- * struct slabdev_device_info - one device that was really discovered
- * @spec: what slabdev_open() takes to open a space on it
- * @name: the device's own name
- * @uuid: identity that is the same in every process, "" where there is none
- * @reason: "" when usable, else why not
- * @memory_total: bytes of memory
- * @memory_free: bytes free now, counting all processes
- * @granularity: bytes of the smallest piece that can be mapped
- * @usable: 1 when a space can be opened on it
- */
-struct slabdev_device_info {
-	char spec[64];
-	char name[128];
-	char uuid[48];
-	char reason[192];
-	uint64_t memory_total;
-	uint64_t memory_free;
-	uint64_t granularity;
-	uint32_t usable;
-	uint32_t reserved;
-};
-
-/**
- * slabdev_device_count - how many devices were discovered
- *
- * Context: any thread. Driver: discovery only.
- * Return: the number of devices, usable or not.
- */
-SLABDEV_API int slabdev_device_count(void);
-
-/**
- * slabdev_device_get - describe one discovered device
- * @index: 0 .. slabdev_device_count() - 1
- * @info: filled in
- * @size: sizeof(*@info)
- *
- * Context: any thread. Driver: discovery only.
- * Return: 0; -EINVAL for an index out of range, @info NULL or @size 0.
- */
-SLABDEV_API int slabdev_device_get(int index, struct slabdev_device_info *info,
-				   size_t size);
-
 /* ---- Spaces ----------------------------------------------------------- */
 
 /** enum slabdev_policy_mode - what happens to memory that nothing uses */
@@ -200,6 +130,32 @@ struct slabdev_policy {
 #define SLABDEV_OPEN_HUGE_PAGES 0x2u
 /** Open flag: every operation takes the locked path, as without membarrier. */
 #define SLABDEV_OPEN_NO_SHEAVES 0x4u
+/** Open flag: let network cards reach the memory where the device can
+ *  ("cuda:N"); where it cannot the space is opened without, and says so. */
+#define SLABDEV_OPEN_RDMA 0x8u
+
+/** enum slabdev_backing - what a space on "cuda:N" takes its memory from */
+enum slabdev_backing {
+	/* The first of those below that the device has, said in the log when
+	 * it is not the first. */
+	SLABDEV_BACKING_AUTO = 0,
+	/* Mapped chunk by chunk under addresses that are reserved once. */
+	SLABDEV_BACKING_VMM = 1,
+	/* Regions from a stream-ordered pool of the space's own. */
+	SLABDEV_BACKING_POOL = 2,
+	/* Regions from cuMemAlloc(). */
+	SLABDEV_BACKING_MALLOC = 3,
+};
+
+/** enum slabdev_handle_type - how VMM memory can be shared with others */
+enum slabdev_handle_type {
+	SLABDEV_HANDLE_NONE = 0,	/* not at all */
+	SLABDEV_HANDLE_FD = 1,		/* as a file descriptor */
+	SLABDEV_HANDLE_FABRIC = 2,	/* as a fabric handle, across nodes */
+	/* Fabric where that works, else a file descriptor, else not at all,
+	 * said in the log. */
+	SLABDEV_HANDLE_AUTO = 3,
+};
 
 /**
  * struct slabdev_attr - how to open a space
@@ -216,7 +172,20 @@ struct slabdev_policy {
  * @name: shown by slabinfo; NULL: the spec
  * @policy: retention at the start; policy.mode 0: SLABDEV_RETAIN
  * @flags: SLABDEV_OPEN_*
- * @reserved: 0
+ * @limit_permille: instead of @limit: thousandths of what the device has
+ * @ranks: processes that share the device: each gets that part of the limit,
+ *         however it is given; 0: one
+ * @backing: an enum slabdev_backing, for "cuda:N"
+ * @handle_type: an enum slabdev_handle_type, for "cuda:N" with VMM
+ * @nr_peers: how many @peers there are, at most 31
+ * @peers: ordinals of CUDA devices that may access the memory too; copied.
+ *         For "cuda:N" with VMM
+ * @stream: the bound stream: memory is used and reused in its order, fills and
+ *          copies run on it. It outlives the space. NULL: the legacy default
+ *          stream, which waits for all streams that were not created as
+ *          non-blocking, and they for it; SLABDEV_STREAM_PER_THREAD is refused
+ * @pool_threshold: bytes that the pool of SLABDEV_BACKING_POOL keeps of what
+ *                  was freed; 0: nothing, UINT64_MAX: all until slabdev_trim()
  */
 struct slabdev_attr {
 	size_t size;
@@ -227,32 +196,59 @@ struct slabdev_attr {
 	const char *name;
 	struct slabdev_policy policy;
 	uint32_t flags;
-	uint32_t reserved;
+	uint32_t limit_permille;
+	uint32_t ranks;
+	uint32_t backing;
+	uint32_t handle_type;
+	uint32_t nr_peers;
+	const int *peers;
+	slabdev_stream_t stream;
+	uint64_t pool_threshold;
 };
 #ifdef __cplusplus
 #define SLABDEV_ATTR_INIT \
 	{ sizeof(struct slabdev_attr), 0, 0, 0, 0, nullptr, \
-	  { sizeof(struct slabdev_policy), 0, 0, 0 }, 0, 0 }
+	  { sizeof(struct slabdev_policy), 0, 0, 0 }, 0, 0, 0, 0, 0, 0, \
+	  nullptr, nullptr, 0 }
 #else
 #define SLABDEV_ATTR_INIT \
 	{ sizeof(struct slabdev_attr), 0, 0, 0, 0, NULL, \
-	  { sizeof(struct slabdev_policy), 0, 0, 0 }, 0, 0 }
+	  { sizeof(struct slabdev_policy), 0, 0, 0 }, 0, 0, 0, 0, 0, 0, \
+	  NULL, NULL, 0 }
 #endif
 
 /**
  * slabdev_open - open a memory space
  * @sd: set to the space; untouched on failure
- * @spec: "host": memory of this machine. A space is opened on exactly what
- *        was asked for, or not at all
+ * @spec: what memory, see below. A space is opened on exactly what was asked
+ *        for, or not at all
  * @attr: NULL for the defaults
  *
- * Reserves addresses; maps nothing yet.
+ *   "host"            memory of this machine
+ *   "cuda:N"          memory of CUDA device N
+ *   "cuda:GPU-uuid"   of the device with that uuid (or "cuda:MIG-uuid")
+ *   "cuda-host:N"     pinned memory of this machine, which device N reaches
+ *   "cuda-managed:N"  managed memory, which moves between this machine and N
+ *
+ * N counts as CUDA_VISIBLE_DEVICES says; a uuid may stand instead of each N.
+ * Reserves addresses; takes no memory yet, but for the primary context of a
+ * CUDA device, which is retained until the space is closed, and, where memory
+ * comes in regions, for the first of 64 MiB or attr.reserve. The caller's
+ * current context, device and capture are as they were after every call.
+ *
+ * Pointers of "cuda:N" are for the device: the CPU cannot touch them. Those of
+ * the other kinds are for both. A free in a CUDA space says that the memory is
+ * used no more by work submitted later; work that is already in the bound
+ * stream may go on. Memory of "cuda-host:N" and "cuda-managed:N" may be handed
+ * out to the CPU at once: free it when the device is done with it.
  *
  * Context: any thread. Driver: slow path.
  * Return: 0; -EINVAL unknown spec or bad attribute, -E2BIG unknown attribute,
- * -ENOTSUP a kind of memory that this build lacks, -ENODEV no such device,
- * -ENOMEM no host memory or no address space, -EDQUOT a limit below one chunk,
- * -ENFILE 256 spaces are open already, -EAGAIN no thread-specific key is left.
+ * -ENOTSUP a kind of memory or a feature that this build or the device lacks,
+ * -ENODEV no such device, or no driver, -ENOMEM no memory or no address space,
+ * -EDQUOT a limit below one chunk, -EOWNERDEAD the driver was used before this
+ * process was forked, -EIO the driver failed, -ENFILE 256 spaces are open
+ * already, -EAGAIN no thread-specific key is left.
  */
 SLABDEV_API SLABDEV_MUST_CHECK int
 slabdev_open(struct slabdev **sd, const char *spec,
@@ -270,9 +266,13 @@ slabdev_open(struct slabdev **sd, const char *spec,
  * still be inside a call on @sd.
  *
  * Context: one thread. Driver: slow path.
- * Return: 0; -EBUSY with a report that lists what is live, the space stays
- * open and usable; -EINVAL unknown flag or a pointer that is no open space;
- * -EIO some memory could not be given back and is lost (the space is closed).
+ * Waits until the device is done with the memory.
+ *
+ * Return: 0; -EBUSY the space stays open and usable: something is live, which
+ * a report lists, or, also with SLABDEV_CLOSE_FORCE, it cannot be told whether
+ * the device is done, because the space's stream is captured, or the driver
+ * failed; -EINVAL unknown flag or a pointer that is no open space; -EIO some
+ * memory could not be given back and is lost (the space is closed).
  */
 SLABDEV_API int slabdev_close(struct slabdev *sd, unsigned int flags);
 
@@ -292,9 +292,12 @@ SLABDEV_API int slabdev_set_policy(struct slabdev *sd,
  * @sd: the space
  * @keep_bytes: leave this much of it mapped, to the size of one handle
  *
- * Takes back what all threads hold in their sheaves first. A handle goes back
- * whole or not at all: one of 2 MiB, that of one object above 64 MiB, or one of
- * up to 1 GiB that slabdev_prime() made.
+ * Takes back what all threads hold in their sheaves first, and waits until the
+ * device is done with what goes back; while the space's stream is captured
+ * that cannot be told, and nothing goes back. A handle goes back whole or not
+ * at all: one of 2 MiB, that of one object above 64 MiB, one of up to 1 GiB
+ * that slabdev_prime() made, or in "cuda:N" under SLABDEV_RETAIN one of up to
+ * 64 MiB.
  *
  * Context: any thread. Driver: slow path.
  * Return: 0; -EIO what could not be given back is lost and was reported.
@@ -380,7 +383,8 @@ SLABDEV_API int slabdev_unregister_shrinker(struct slabdev *sd,
  *        zero, the default
  * @align: a power of two up to 1 GiB; 0: SLABDEV_ALIGN. One above 2 MiB may map
  *         up to that much more than the object has
- * @stream: the stream that uses the memory first; host spaces: NULL
+ * @stream: the stream that uses the memory first: the space's bound stream,
+ *          or NULL for it; host spaces: NULL
  * @tag: the caller's own mark, for debug reports; 0: none
  * @flags: SLABDEV_REQ_*
  * @reserved: 0
@@ -411,7 +415,8 @@ struct slabdev_req {
  * Context: any thread. Driver: slow path (never in a steady state).
  * Return: the address; NULL with errno ENOMEM the device (or the host) is
  * full, EDQUOT the space's limit is reached, EOVERFLOW the size cannot be
- * rounded, EINVAL @sd NULL.
+ * rounded, EINVAL @sd NULL, EIO or EOWNERDEAD the space is dead, EBUSY the
+ * driver grants no more memory while the device works (under WSL).
  */
 SLABDEV_API SLABDEV_MUST_CHECK void *slabdev_alloc(struct slabdev *sd,
 						   size_t size);
@@ -424,7 +429,8 @@ SLABDEV_API SLABDEV_MUST_CHECK void *slabdev_alloc(struct slabdev *sd,
  *
  * Context: any thread. Driver: slow path; never with SLABDEV_REQ_NO_GROW.
  * Return: as slabdev_alloc(); also EINVAL bad alignment or flag, E2BIG unknown
- * tail, ENOTSUP a stream on a space that has none.
+ * tail, ENOTSUP a stream that is not the space's, EBUSY memory cannot be zeroed
+ * while the space's stream is captured.
  */
 SLABDEV_API SLABDEV_MUST_CHECK void *
 slabdev_alloc_ex(struct slabdev *sd, size_t size,
@@ -455,8 +461,9 @@ slabdev_alloc_array(struct slabdev *sd, size_t n, size_t size);
  * through the backend, and frees @p. On failure @p is untouched.
  *
  * Context: any thread. Driver: slow path.
- * Return: the address; NULL with errno as slabdev_alloc(), or EINVAL, EALREADY
- * as slabdev_free().
+ * Return: the address; NULL with errno as slabdev_alloc(), EINVAL, EALREADY as
+ * slabdev_free(), or EBUSY when a copy is needed and the space's stream is
+ * captured.
  */
 SLABDEV_API SLABDEV_MUST_CHECK void *slabdev_realloc(struct slabdev *sd,
 						     void *p, size_t size);
@@ -494,344 +501,6 @@ SLABDEV_API size_t slabdev_usable_size(struct slabdev *sd, const void *p);
  * Return: bytes; 0 for 0 and for a size that cannot be rounded.
  */
 SLABDEV_API size_t slabdev_size_roundup(struct slabdev *sd, size_t size);
-
-/* ---- Caches ----------------------------------------------------------- */
-
-/**
- * typedef slabdev_ctor_fn - prepares the objects of a new slab
- * @base: the first object
- * @stride: bytes from one object to the next
- * @count: how many there are
- * @stream: the stream to do it on; NULL in host spaces
- * @arg: ctor_arg of the cache
- *
- * Called once for each slab, without locks held, before any of its objects is
- * handed out. Objects are freed in the state the constructor left them in.
- *
- * Return: 0, or a negative errno that fails the allocation.
- */
-typedef int (*slabdev_ctor_fn)(void *base, size_t stride, size_t count,
-			       slabdev_stream_t stream, void *arg);
-
-/**
- * struct slabdev_cache_args - how to create a cache
- * @size: sizeof(struct slabdev_cache_args), set by SLABDEV_CACHE_ARGS_INIT; all
- *        else may be zero, the default
- * @align: a power of two up to 1 MiB; 0: the largest power of two that
- *         divides the object size, at least 16 and at most 256
- * @ctor: called for each new slab; NULL: none
- * @ctor_arg: passed on
- * @sheaf_bytes: most bytes of one sheaf; 0: the space's choice
- * @flags: 0
- * @reserved: 0
- */
-struct slabdev_cache_args {
-	size_t size;
-	size_t align;
-	slabdev_ctor_fn ctor;
-	void *ctor_arg;
-	size_t sheaf_bytes;
-	uint32_t flags;
-	uint32_t reserved;
-};
-#ifdef __cplusplus
-#define SLABDEV_CACHE_ARGS_INIT \
-	{ sizeof(struct slabdev_cache_args), 0, nullptr, nullptr, 0, 0, 0 }
-#else
-#define SLABDEV_CACHE_ARGS_INIT \
-	{ sizeof(struct slabdev_cache_args), 0, NULL, NULL, 0, 0, 0 }
-#endif
-
-/**
- * slabdev_cache_create - a named cache of objects of one size
- * @cache: set to the cache; untouched on failure
- * @sd: the space
- * @name: 1 to SLABDEV_NAME_MAX printable characters without a blank, unique
- *        in the space; copied
- * @object_size: 1 to 64 MiB
- * @args: NULL for the defaults
- *
- * Objects below 256 bytes are packed at 16 bytes or their alignment, larger
- * ones at a multiple of 256: tighter than the general size classes.
- *
- * Context: any thread. Driver: never.
- * Return: 0; -EINVAL bad name, size, alignment or flag, -EEXIST the name is
- * taken, -E2BIG unknown tail, -ENOSPC the space has 4,000 caches, -ENOMEM.
- */
-SLABDEV_API SLABDEV_MUST_CHECK int
-slabdev_cache_create(struct slabdev_cache **cache, struct slabdev *sd,
-		     const char *name, size_t object_size,
-		     const struct slabdev_cache_args *args);
-
-/**
- * slabdev_cache_destroy - destroy an empty cache
- * @cache: the cache; NULL is fine
- *
- * Context: any thread, none of them in another call on @cache. Driver: slow
- * path.
- * Return: 0; -EBUSY with a report that lists the live objects, the cache
- * stays usable.
- */
-SLABDEV_API int slabdev_cache_destroy(struct slabdev_cache *cache);
-
-/**
- * slabdev_cache_alloc - allocate one object
- * @cache: the cache
- *
- * Context: any thread. Driver: slow path.
- * Return: the object; NULL with errno as slabdev_alloc(), or what the
- * constructor returned.
- */
-SLABDEV_API SLABDEV_MUST_CHECK void *
-slabdev_cache_alloc(struct slabdev_cache *cache);
-
-/**
- * slabdev_cache_free - free one object
- * @cache: the cache it came from
- * @p: the object; NULL is fine
- *
- * Context: any thread. Driver: as slabdev_free().
- * Return: 0; -EINVAL @p is no object of @cache, -EALREADY it is free already.
- */
-SLABDEV_API int slabdev_cache_free(struct slabdev_cache *cache, void *p);
-
-/**
- * slabdev_cache_alloc_bulk - allocate @n objects, or none
- * @cache: the cache
- * @n: how many
- * @p: filled with @n addresses; on failure all of it is NULL
- *
- * Context: any thread. Driver: slow path.
- * Return: 0; -ENOMEM, -EDQUOT and what the constructor returned: nothing was
- * allocated.
- */
-SLABDEV_API SLABDEV_MUST_CHECK int
-slabdev_cache_alloc_bulk(struct slabdev_cache *cache, size_t n, void **p);
-
-/**
- * slabdev_cache_free_bulk - free @n objects
- * @cache: the cache
- * @n: how many
- * @p: the objects, NULL among them is fine
- *
- * Frees every one that can be freed; each one that cannot is reported.
- *
- * Context: any thread. Driver: as slabdev_free().
- * Return: 0, else the first error as slabdev_cache_free().
- */
-SLABDEV_API int slabdev_cache_free_bulk(struct slabdev_cache *cache, size_t n,
-					void *const *p);
-
-/**
- * slabdev_cache_prefill - have @n objects mapped and free
- * @cache: the cache
- * @n: how many the cache should be able to give without growing
- *
- * Context: any thread. Driver: slow path.
- * Return: 0; -ENOMEM, -EDQUOT, or what the constructor returned.
- */
-SLABDEV_API SLABDEV_MUST_CHECK int
-slabdev_cache_prefill(struct slabdev_cache *cache, size_t n);
-
-/**
- * slabdev_cache_shrink - take back free objects of all threads
- * @cache: the cache
- *
- * Slabs without a live object go back to the space, which keeps them mapped
- * or not as its policy says.
- *
- * Context: any thread. Driver: slow path.
- * Return: 0.
- */
-SLABDEV_API int slabdev_cache_shrink(struct slabdev_cache *cache);
-
-/**
- * slabdev_cache_validate - check every invariant of the cache, read-only
- * @cache: the cache
- *
- * Context: any thread; other threads may use the cache meanwhile, what they
- * hold in their sheaves is then not proven. Driver: never.
- * Return: 0; -EUCLEAN with a report of what disagrees.
- */
-SLABDEV_API int slabdev_cache_validate(struct slabdev_cache *cache);
-
-/**
- * struct slabdev_cache_stats - what one cache holds, in objects and bytes
- * @name: its name
- * @object_size: bytes asked for at creation
- * @stride: bytes from one object to the next
- * @slab_bytes: bytes of one slab
- * @objects_per_slab: objects in one slab
- * @sheaf_objects: objects in one full sheaf
- * @slabs: slabs that exist
- * @live: objects handed out
- * @cached: free objects, in sheaves, barn and slabs
- * @allocs: allocations since creation
- * @frees: frees since creation
- * @refills: allocations that had to leave the thread's own sheaves
- * @flushes: frees that had to leave the thread's own sheaves
- * @failed: allocations that failed
- *
- * Source of all numbers: per-thread counters, summed; exact when no operation
- * is in flight.
- */
-struct slabdev_cache_stats {
-	char name[SLABDEV_NAME_MAX + 1];
-	uint64_t object_size;
-	uint64_t stride;
-	uint64_t slab_bytes;
-	uint64_t objects_per_slab;
-	uint64_t sheaf_objects;
-	uint64_t slabs;
-	uint64_t live;
-	uint64_t cached;
-	uint64_t allocs;
-	uint64_t frees;
-	uint64_t refills;
-	uint64_t flushes;
-	uint64_t failed;
-};
-
-/**
- * slabdev_cache_stats - read the statistics of a cache
- * @cache: the cache
- * @st: filled in
- * @size: sizeof(*@st)
- *
- * Context: any thread. Driver: never.
- * Return: 0; -EINVAL @st NULL or @size 0.
- */
-SLABDEV_API int slabdev_cache_stats(struct slabdev_cache *cache,
-				    struct slabdev_cache_stats *st,
-				    size_t size);
-
-/* ---- What is going on ------------------------------------------------- */
-
-/**
- * struct slabdev_stats - where every mapped byte is, and what was done
- * @mapped: bytes of physical memory held; the sum of the nine figures that
- *          follow
- * @live: bytes that live objects asked for
- * @cached: bytes of free objects, in sheaves, barns and slabs
- * @pending: bytes freed, whose device work is not done yet
- * @retained: bytes held that no slab and no object has
- * @rounding: bytes that live objects have beyond what they asked for
- * @slack: tails of slabs and of large mappings that no object can use
- * @lost: bytes that could not be given back
- * @in_flight: what operations running just now have not booked yet; 0 at
- *             rest
- * @reserved: bytes of address space reserved
- * @limit: most bytes that may be mapped
- * @peak_mapped: the highest @mapped so far
- * @peak_live: the highest sum of bytes out of the slabs so far: live objects
- *             with rounding, and what sheaves and barns hold
- * @live_objects: objects handed out
- * @allocs: successful allocations since open
- * @frees: frees since open
- * @failed: allocations that failed since open
- * @alloc_bytes: bytes asked for since open
- * @free_bytes: bytes of those that were freed since open
- * @refills: allocations that left the thread's own sheaves
- * @flushes: frees that left the thread's own sheaves
- * @backend_calls: memory-management calls of the backend since open: reserve,
- *                 create, map, set_access, unmap, release
- * @backend_fails: those that failed
- * @handles: physical handles that exist now
- * @cached_handles: those of them that are not mapped
- * @threads: threads that have sheaves in this space
- * @caches: caches of the user
- * @host_bytes: host memory committed for metadata
- *
- * Source of all numbers: per-thread counters, summed, and counters under
- * locks; exact when no operation is in flight.
- */
-struct slabdev_stats {
-	uint64_t mapped;
-	uint64_t live;
-	uint64_t cached;
-	uint64_t pending;
-	uint64_t retained;
-	uint64_t rounding;
-	uint64_t slack;
-	uint64_t lost;
-	int64_t in_flight;
-	uint64_t reserved;
-	uint64_t limit;
-	uint64_t peak_mapped;
-	uint64_t peak_live;
-	uint64_t live_objects;
-	uint64_t allocs;
-	uint64_t frees;
-	uint64_t failed;
-	uint64_t alloc_bytes;
-	uint64_t free_bytes;
-	uint64_t refills;
-	uint64_t flushes;
-	uint64_t backend_calls;
-	uint64_t backend_fails;
-	uint64_t handles;
-	uint64_t cached_handles;
-	uint64_t threads;
-	uint64_t caches;
-	uint64_t host_bytes;
-};
-
-/**
- * slabdev_stats - read the statistics of a space
- * @sd: the space
- * @st: filled in
- * @size: sizeof(*@st)
- *
- * Context: any thread. Driver: never.
- * Return: 0; -EINVAL @st NULL or @size 0.
- */
-SLABDEV_API int slabdev_stats(struct slabdev *sd, struct slabdev_stats *st,
-			      size_t size);
-
-/**
- * slabdev_meminfo - what the device has, all processes counted
- * @sd: the space
- * @free_bytes: set, unless NULL
- * @total_bytes: set, unless NULL
- *
- * Context: any thread. Driver: a query.
- * Return: 0 or a negative errno of the backend.
- */
-SLABDEV_API int slabdev_meminfo(struct slabdev *sd, uint64_t *free_bytes,
-				uint64_t *total_bytes);
-
-/**
- * slabdev_report - print where every byte of a space is
- * @sd: the space
- * @out: where to
- *
- * Context: any thread. Driver: never.
- * Return: 0; -EIO when @out could not be written.
- */
-SLABDEV_API int slabdev_report(struct slabdev *sd, FILE *out);
-
-/**
- * slabdev_validate - check every invariant of a space, read-only
- * @sd: the space
- *
- * Context: any thread; what other threads change meanwhile is not proven.
- * Driver: never.
- * Return: 0; -EUCLEAN with a report of what disagrees.
- */
-SLABDEV_API int slabdev_validate(struct slabdev *sd);
-
-/**
- * slabdev_explain - say in words what an address is
- * @p: any address
- * @buf: filled with one line: space, cache, object, live or free
- * @len: bytes in @buf
- *
- * Context: any thread. Driver: never.
- * Return: 0 when @p lies in a live object, 1 when it lies in memory of a
- * space that is free, -ENOENT when no open space has that address, -EINVAL
- * when @buf is NULL or @len 0.
- */
-SLABDEV_API int slabdev_explain(const void *p, char *buf, size_t len);
 
 #ifdef __cplusplus
 }

@@ -34,7 +34,7 @@ all_files()
 		-path ./include/config -prune -o \
 		-path ./Documentation/html -prune -o -path ./.ci/build -prune -o \
 		-path ./.fuzz -prune -o -path ./.coverage -prune -o \
-		-path ./.mutants -prune -o \
+		-path ./.mutants -prune -o -path ./.gpu-check -prune -o \
 		-type f -print | sed 's|^\./||' | sort
 }
 

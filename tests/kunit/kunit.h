@@ -103,6 +103,8 @@ struct kunit_case {
  * @exit: after each, also when @init failed
  * @cases: ended by an empty entry
  * @exclusive: with --jobs, runs while no other suite does
+ * @any_space: opens its spaces on test_spec(), so that it is one of the suites
+ *             that run when SLABDEV_TEST_SPEC says on what
  */
 struct kunit_suite {
 	const char *name;
@@ -112,7 +114,11 @@ struct kunit_suite {
 	void (*exit)(struct kunit *test);
 	const struct kunit_case *cases;
 	bool exclusive;
+	bool any_space;
 };
+
+/** test_spec - what to open spaces on: SLABDEV_TEST_SPEC, else "host" */
+const char *test_spec(void);
 
 #if defined(__has_attribute)
 #if __has_attribute(retain)

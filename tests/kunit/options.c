@@ -27,6 +27,9 @@ static const char usage[] =
 "  --demo            run the demonstration suites: most of them fail\n"
 "  --help            print this, and end\n"
 "\n"
+"With SLABDEV_TEST_SPEC=SPEC in the environment, such as cuda:0, only the\n"
+"suites run that open spaces, and open them on that.\n"
+"\n"
 "Exit status: 0 no case failed and at least one passed; 1 otherwise;\n"
 "2 bad usage.\n";
 

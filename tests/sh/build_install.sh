@@ -56,9 +56,13 @@ EOF
 }
 LD_LIBRARY_PATH="$dir/usr/lib64" ./dynamic || fail "the dynamic program"
 ./static || fail "the static program"
-grep -q "SLABDEV_VERSION \"$version\"" "$SRCTREE/include/slabdev/slabdev.h" ||
+grep -q "SLABDEV_VERSION \"$version\"" "$SRCTREE/include/slabdev/base.h" ||
 	fail "pkg-config says version $version"
 readelf -d dynamic | grep -q 'libslabdev\.so\.0' || fail "the SONAME"
+
+# The tool needs no library beside it.
+usr/bin/slabinfo --devices >devices || fail "slabinfo --devices"
+grep -q '^host: ' devices || fail "slabinfo --devices shows no host"
 
 run_build uninstall prefix="$dir/usr" libdir="$dir/usr/lib64"
 must_pass uninstall

@@ -64,6 +64,8 @@ static int read_record(struct reading *r, const struct segment *seg)
 		wrong(r, "its name has no end");
 	if (!terminate(rec->spec, sizeof(rec->spec)))
 		wrong(r, "its spec has no end");
+	if (!terminate(rec->backing, sizeof(rec->backing)))
+		wrong(r, "its backing has no end");
 	return 0;
 }
 

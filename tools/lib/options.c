@@ -20,6 +20,7 @@
 
 enum {
 	OPT_SPACE = USAGE_OWN,
+	OPT_DEVICES,
 	OPT_JSON,
 	OPT_PROMETHEUS,
 	OPT_WATCH,
@@ -45,6 +46,7 @@ static const struct option long_options[] = {
 	{ "lines", required_argument, NULL, 'N' },
 	{ "pid", required_argument, NULL, 'p' },
 	{ "space", required_argument, NULL, OPT_SPACE },
+	{ "devices", no_argument, NULL, OPT_DEVICES },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "prometheus", no_argument, NULL, OPT_PROMETHEUS },
 	{ "watch", optional_argument, NULL, OPT_WATCH },
@@ -93,6 +95,8 @@ static const char help[] =
 "                          slabs, in bytes\n"
 "      --json              one JSON object on one line\n"
 "      --prometheus        Prometheus text exposition\n"
+"      --devices           what a space can be opened on, and why not; goes\n"
+"                          with --json and -B\n"
 "Of what:\n"
 "  -p, --pid=PID[,PID]...  these processes; may be repeated\n"
 "      --space=NAME        spaces of this name\n"
@@ -230,6 +234,7 @@ static int set_option(void *to, int letter, char *arg)
 	case 'p': return set_pids(opt, arg);
 	case OPT_WATCH: return set_interval(opt, arg);
 	case OPT_SPACE: opt->space = arg; return 0;
+	case OPT_DEVICES: opt->devices = true; return 0;
 	case 'D': opt->activity = true; return 0;
 	case 'B': opt->bytes = true; return 0;
 	case 'i': opt->inverted = true; return 0;
@@ -256,6 +261,20 @@ static int set_pattern(struct options *opt, char **args, int nr)
 	return 0;
 }
 
+/* What chooses and sorts caches is not for devices. */
+static int check_devices(const struct options *opt)
+{
+	bool other_view = opt->view_set && opt->view != VIEW_JSON;
+	bool chosen = opt->nr_pids || opt->space || opt->has_pattern ||
+		      opt->show != SHOW_USED || opt->first;
+	bool sorted = opt->sort != SORT_NAME || opt->inverted;
+
+	if (opt->devices && (other_view || chosen || sorted || opt->activity ||
+			     opt->interval > 0))
+		return usage_error("--devices goes with --json and -B only");
+	return 0;
+}
+
 static bool has_colour(void)
 {
 	const char *refusal = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -276,6 +295,8 @@ int options_parse(struct options *opt, int argc, char **argv, int *code)
 	*code = err > 0 ? EXIT_DONE : EXIT_USAGE;
 	if (!err)
 		err = set_pattern(opt, argv + optind, argc - optind);
+	if (!err)
+		err = check_devices(opt);
 	if (!err && opt->view == VIEW_XTOTALS)
 		opt->bytes = true;
 	return err;

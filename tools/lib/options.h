@@ -43,6 +43,7 @@ enum show {
  * @first: at most so many caches a list; 0: all
  * @bytes: sizes in bytes, without K, M, G
  * @activity: columns of what was done instead of what there is
+ * @devices: what there is to open a space on, instead of processes
  * @colour: the terminal has it and the user wants it
  * @pids: processes that were named; none: all
  * @nr_pids: how many
@@ -60,6 +61,7 @@ struct options {
 	size_t first;
 	bool bytes;
 	bool activity;
+	bool devices;
 	bool colour;
 	pid_t *pids;
 	size_t nr_pids;

@@ -4,17 +4,20 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "exit.h"
 #include "replay_options.h"
 #include "usage.h"
 
+#define HOST "host"
 #define MOST_LOOPS 1000000
 /* All that a space can address: a trace need not fit this machine's memory. */
 #define DEFAULT_LIMIT "1T"
 
 enum {
-	OPT_JSON = USAGE_OWN,
+	OPT_DEVICE = USAGE_OWN,
+	OPT_JSON,
 	OPT_LIMIT,
 	OPT_LOOPS,
 	OPT_NO_TOUCH,
@@ -24,6 +27,7 @@ enum {
 };
 
 static const struct option long_options[] = {
+	{ "device", required_argument, NULL, OPT_DEVICE },
 	{ "help", no_argument, NULL, USAGE_HELP },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "limit", required_argument, NULL, OPT_LIMIT },
@@ -38,15 +42,16 @@ static const struct option long_options[] = {
 
 static const char help[] =
 "Usage: slabreplay [OPTION]... TRACE...\n"
-"Make the allocations and frees that each TRACE lists, in a host space of\n"
+"Make the allocations and frees that each TRACE lists, in a space of\n"
 "libslabdev, and show what they took. A TRACE has an event a line: a ID BYTES\n"
 "allocates, f ID frees, # begins a comment. Several are replayed one after\n"
 "the other; what one leaves live is freed at its end.\n"
 "\n"
+"      --device=SPEC    the space: host (default), cuda:0, ...\n"
 "      --loops=N        replay all of it N times (default: 2)\n"
 "      --policy=POLICY  retain, trim:BYTES, or aggressive (SLABDEV_POLICY)\n"
 "      --limit=BYTES    most memory that may be mapped (SLABDEV_LIMIT;\n"
-"                       default: 1T)\n"
+"                       default: 1T; on a device what it has)\n"
 "      --sheaf=BYTES    most free objects kept at hand (SLABDEV_SHEAF)\n"
 "      --touch          write to each page of each object\n"
 "      --no-touch       never write to the memory, which then takes none of\n"
@@ -85,6 +90,7 @@ static int set_option(void *to, int letter, char *arg)
 	struct replay_options *opt = to;
 
 	switch (letter) {
+	case OPT_DEVICE: opt->device = arg; return 0;
 	case OPT_JSON: opt->json = true; return 0;
 	case OPT_LIMIT: return set_parameter("SLABDEV_LIMIT", arg, 1);
 	case OPT_LOOPS: return set_loops(opt, arg);
@@ -104,14 +110,17 @@ int replay_options_parse(struct replay_options *opt, int argc, char **argv,
 	};
 	int err;
 
-	*opt = (struct replay_options){ .loops = 2 };
+	*opt = (struct replay_options){ .loops = 2, .device = HOST };
 	err = usage_parse(&usage, argc, argv, opt);
 	*code = err > 0 ? EXIT_DONE : EXIT_USAGE;
 	opt->paths = argv + optind;
 	opt->nr_paths = (size_t)(argc - optind);
 	if (!err && !opt->nr_paths)
 		err = usage_error("no trace was named");
-	if (!err)
+	if (!err && opt->touch && strcmp(opt->device, HOST))
+		err = usage_error("--touch is for the host: other memory may "
+				  "not be the CPU's to write to");
+	if (!err && !strcmp(opt->device, HOST))
 		err = set_parameter("SLABDEV_LIMIT", DEFAULT_LIMIT, 0);
 	return err != 0;
 }

@@ -17,6 +17,7 @@
  * struct replay_options - what is wanted
  * @paths: the traces
  * @nr_paths: how many
+ * @device: where: what slabdev_open() takes
  * @loops: how often all of them are replayed
  * @json: print JSON
  * @touch: write to each page of each object
@@ -24,6 +25,7 @@
 struct replay_options {
 	char **paths;
 	size_t nr_paths;
+	const char *device;
 	uint64_t loops;
 	bool json;
 	bool touch;

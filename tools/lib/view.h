@@ -26,12 +26,18 @@ void view_json(FILE *out, const struct snapshot *snap,
 void view_prometheus(FILE *out, const struct snapshot *snap,
 		     const struct options *opt);
 
+/* Of no snapshot: what there is to open a space on. 0, or -errno. */
+int view_devices(FILE *out, const struct options *opt);
+
 /*
  * The table of caches that the list and the extended totals have; with
  * @where, each row ends with the process and space of the cache.
  */
 void table_print(FILE *out, const struct choice *choice,
 		 const struct options *opt, bool where);
+
+/* "(cuda:0: VMM, fd handles)"; "(host)" where the spec says it already. */
+void backing_print(FILE *out, const struct slabdev_seg_space *rec);
 
 /* A bar of 60 columns with its legend: where the bytes are. */
 void account_print(FILE *out, const struct account *bytes,

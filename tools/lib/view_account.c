@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * view_account.c - where the bytes of a space are, to look at and to read.
+ * view_account.c - what the memory of a space is, and where its bytes are, to
+ * look at and to read.
  *
  * The bar is as wide as the mapped bytes. Where the figures claim more than
  * that, because operations are in flight, it is as wide as the claims.
  */
+#include <string.h>
+
 #include "text.h"
 #include "view.h"
 #include "window.h"
@@ -103,6 +106,14 @@ void account_print(FILE *out, const struct account *bytes,
 	fprintf(out, " %s mapped\n",
 		size_text(bytes->mapped, opt->bytes).text);
 	print_legend(out, parts, bytes, l, opt);
+}
+
+void backing_print(FILE *out, const struct slabdev_seg_space *rec)
+{
+	fprintf(out, "(%s", escaped(rec->spec).text);
+	if (*rec->backing && strcmp(rec->backing, rec->spec))
+		fprintf(out, ": %s", escaped(rec->backing).text);
+	fputc(')', out);
 }
 
 void account_add(struct account *to, const struct account *from)

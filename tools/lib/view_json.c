@@ -140,6 +140,7 @@ static void put_space(struct json *j, const struct space *s,
 	json_u64(j, "open_id", s->open_id);
 	json_string(j, "name", s->rec.name);
 	json_string(j, "spec", s->rec.spec);
+	json_string(j, "backing", s->rec.backing);
 	json_string(j, "policy", policy_name(s->rec.policy_mode));
 	json_u64(j, "policy_keep", s->rec.policy_keep);
 	json_bool(j, "complete", s->complete);

@@ -126,8 +126,9 @@ static void print_heading(FILE *out, const struct space *s,
 	fprintf(out, "%d %s", (int)s->pid, escaped(s->command).text);
 	if (*s->rank.rank)
 		fprintf(out, " rank %s", escaped(s->rank.rank).text);
-	fprintf(out, ": space %s (%s), ", escaped(rec->name).text,
-		escaped(rec->spec).text);
+	fprintf(out, ": space %s ", escaped(rec->name).text);
+	backing_print(out, rec);
+	fputs(", ", out);
 	print_policy(out, rec, opt);
 	fprintf(out, ", threads %" PRIu32 ", caches %" PRIu32 "%s\n",
 		rec->nr_threads, rec->nr_caches,

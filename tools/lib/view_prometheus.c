@@ -40,6 +40,8 @@ static void put_space_labels(FILE *out, const struct space *s)
 	put_label(out, "space", s->rec.name);
 	fputc(',', out);
 	put_label(out, "spec", s->rec.spec);
+	fputc(',', out);
+	put_label(out, "backing", s->rec.backing);
 }
 
 static void put_head(FILE *out, const char *name, const char *type,

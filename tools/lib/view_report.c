@@ -20,9 +20,11 @@ static void print_title(FILE *out, const struct cache *c)
 {
 	fprintf(out, "\nSlabcache: %-31s  %s\n", escaped(c->rec.name).text,
 		type_name(c->rec.type));
-	fprintf(out, "** Process %d %s, space %s\n", (int)c->space->pid,
+	fprintf(out, "** Process %d %s, space %s ", (int)c->space->pid,
 		escaped(c->space->command).text,
 		escaped(c->space->rec.name).text);
+	backing_print(out, &c->space->rec);
+	fputc('\n', out);
 	if (c->rec.flags & SLABDEV_SEG_CTOR)
 		fputs("** Objects have a constructor\n", out);
 	if (!c->space->complete)
