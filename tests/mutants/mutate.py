@@ -48,8 +48,9 @@ BINARY = {"+": "-", "-": "+", "&": "|", "|": "&", "*": "/"}
 OPAQUE = {"sizeof", "offsetof", "container_of", "typeof", "static_assert"}
 
 # What these do no test can see: they are about speed or about order, or they
-# silence the compiler.
-UNSEEN = re.compile(r"^(barrier|cpu_relax|os_yield)\(|^\(void\)|^;$")
+# silence the compiler; the last one declares, and looks as if it did something.
+UNSEEN = re.compile(r"^(barrier|cpu_relax|os_yield|os_sleep_us)\(|"
+                    r"^\(void\)|^;$|^NO_CANCELLATION;$")
 
 
 @dataclass

@@ -24,6 +24,7 @@ from nested import BUILDING_SUITES, environment
 NO_SUITES = {"kunit", "runner", "ktap"} | BUILDING_SUITES
 SKIPPED = {".git", ".ci", ".coverage", ".fuzz", ".mutants", "__pycache__"}
 BATCH = 32              # the most filters that tests/run takes
+LONGEST = 240           # seconds that a test may take, on a loaded machine
 
 
 class BuildFailed(Exception):
@@ -202,7 +203,7 @@ class Tests:
         with open(seen, "wb") as file:
             file.truncate(size)
         begin = time.monotonic()
-        process = self._start([case], 60, {"MUTANT_SEEN": seen},
+        process = self._start([case], LONGEST, {"MUTANT_SEEN": seen},
                               subprocess.DEVNULL)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
