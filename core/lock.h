@@ -29,8 +29,13 @@ enum lock_rank {
 	LOCK_HEAPS,		/* the list of thread heaps of a space */
 	LOCK_CLASS,		/* slabs and counters of one class */
 	LOCK_BARN,		/* full and empty sheaves of one class */
+	LOCK_STREAMS,		/* the streams of a space */
+	LOCK_NOTES,		/* notes on objects, and graphs */
+	LOCK_PENDING,		/* free objects that wait for events */
 	LOCK_POOL,		/* runs of slices */
 	LOCK_VMM,		/* address range, handles, backend calls */
+	LOCK_QUEUE,		/* host queues */
+	LOCK_HAZARD,		/* what is ordered before what */
 	LOCK_META,		/* host memory for metadata */
 	LOCK_LOG,		/* the sink; takes nothing */
 	LOCK_NR_RANKS

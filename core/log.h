@@ -27,7 +27,9 @@ enum report_kind {
 	REPORT_LOST,		/* an undo failed; the memory is lost */
 	REPORT_CORRUPT,		/* validate found metadata that disagrees */
 	REPORT_DEAD,		/* the driver or the device is gone */
+	REPORT_CAPTURE,		/* a capture that was not declared */
 	REPORT_STEADY,		/* a driver call where none was allowed */
+	REPORT_HAZARD,		/* a use that no stream order protects */
 	REPORT_LOCK,		/* lock order or recursion */
 	REPORT_NR_KINDS
 };

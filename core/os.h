@@ -50,6 +50,15 @@ void os_memory_limit(u64 size, char *text, size_t len);
  * nothing left.
  */
 int os_shared_segment(const char *name, size_t size, void **addr);
+/* The same to be mapped by whoever has the descriptor, and not mapped yet. */
+int os_shared_file(const char *name, size_t size);
+/* Map all of it, shared and writable, in place of what is at @addr. */
+int os_map_file(int fd, size_t size, void *addr);
+/* 0 when @fd is such a file: no access to what is mapped of it can fault;
+ * -EBADF it is something else, -EMSGSIZE of another size, or -errno. */
+int os_check_shared_file(int fd, size_t size);
+/* Another descriptor of the same file, closed on exec; or -errno. */
+int os_duplicate(int fd);
 /* Move a whole mapping to an address, in place of what is there. */
 int os_move(void *from, void *to, size_t size);
 /* Replace the pages at @addr by a private copy of them (after a fork). */

@@ -186,12 +186,10 @@ static bool file_may_have(size_t size)
 	       limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
 }
 
-int os_shared_segment(const char *name, size_t size, void **addr)
+int os_sized_memfd(const char *name, size_t size)
 {
-	void *p = NULL;
 	int fd, err;
 
-	STATIC_STUB_REDIRECT(os_shared_segment, name, size, addr);
 	if (!file_may_have(size))
 		return -EFBIG;
 	fd = create_sealable(name);
@@ -200,8 +198,21 @@ int os_shared_segment(const char *name, size_t size, void **addr)
 	err = os_ftruncate(fd, size);
 	if (!err)
 		err = populate(fd, size);
-	if (err)
-		goto close_fd;
+	if (!err)
+		return fd;
+	os_close(fd);
+	return err;
+}
+
+int os_shared_segment(const char *name, size_t size, void **addr)
+{
+	void *p = NULL;
+	int fd, err;
+
+	STATIC_STUB_REDIRECT(os_shared_segment, name, size, addr);
+	fd = os_sized_memfd(name, size);
+	if (fd < 0)
+		return fd;
 	err = os_map_shared(fd, size, &p);
 	if (err)
 		goto close_fd;

@@ -12,7 +12,10 @@ int os_fd_above_stdio(int fd);
 /* The text of a file, cut at @size - 1 bytes. 0 or -errno. */
 int os_read_file(const char *path, char *text, size_t size);
 
-/* The steps of os_shared_segment(). */
+/* A memfd with all its memory, if the system can say that there is enough; not
+ * sealed yet. */
+int os_sized_memfd(const char *name, size_t size);
+/* Its steps, and those of os_shared_segment(). */
 int os_memfd_create(const char *name, unsigned int flags);
 int os_ftruncate(int fd, size_t size);
 int os_fallocate(int fd, size_t size);

@@ -55,6 +55,14 @@ static const struct param_info table[] = {
 		.parse = param_parse_backing,
 	},
 	{
+		.name = "SLABDEV_ORDERING",
+		.values = "stream or host",
+		.def = "host for cuda-host:N and cuda-managed:N, else stream",
+		.help = "What a free without a stream says of work that is not "
+			"done, unless a space's attributes say so.",
+		.parse = param_parse_ordering,
+	},
+	{
 		.name = "SLABDEV_LIBCUDA",
 		.values = "a path",
 		.def = "libcuda.so.1, where the system finds it",
@@ -92,6 +100,14 @@ static const struct param_info table[] = {
 		.help = "1: report memory-management calls of the backend "
 			"after the warm-up.",
 		.parse = param_parse_assert_steady,
+	},
+	{
+		.name = "SLABDEV_DEBUG",
+		.values = "the letter H (hazards of streams), or - for none",
+		.def = "none",
+		.help = "What is watched for mistakes of the program, at the "
+			"price of the fast paths; see hazard.h.",
+		.parse = param_parse_debug,
 	},
 	{
 		.name = "SLABDEV_STATS",

@@ -29,16 +29,25 @@ enum param_backing {
 	PARAM_MALLOC,
 };
 
+/* Same values as enum slabdev_ordering. */
+enum param_ordering {
+	PARAM_ORDERING_NONE,
+	PARAM_ORDER_STREAM,
+	PARAM_ORDER_HOST,
+};
+
 struct params {
 	u64 limit;		/* SLABDEV_LIMIT: bytes, 0: none given */
 	u32 limit_permille;	/* SLABDEV_LIMIT: a fraction, 0: none given */
 	u32 ranks;		/* SLABDEV_RANKS: share the limit, 0: none */
 	u32 backing;		/* SLABDEV_BACKING: enum param_backing */
+	u32 ordering;		/* SLABDEV_ORDERING: enum param_ordering */
 	u64 reserve;		/* SLABDEV_RESERVE: bytes, 0: none */
 	u64 sheaf_bytes;	/* SLABDEV_SHEAF: bytes a thread, 0: none */
 	u32 policy;		/* SLABDEV_POLICY: enum param_policy */
 	u64 keep_bytes;		/* SLABDEV_POLICY=trim:BYTES */
 	bool assert_steady;	/* SLABDEV_ASSERT_STEADY: 0 or 1 */
+	bool hazard;		/* SLABDEV_DEBUG: H is among the letters */
 	bool stats;		/* SLABDEV_STATS: 0 hides from slabinfo */
 	bool membarrier;	/* SLABDEV_MEMBARRIER: 0 takes locks */
 	u32 log_level;		/* SLABDEV_LOG: level[:file] */

@@ -12,11 +12,13 @@
 bool param_parse_limit(struct params *p, const char *value);
 bool param_parse_ranks(struct params *p, const char *value);
 bool param_parse_backing(struct params *p, const char *value);
+bool param_parse_ordering(struct params *p, const char *value);
 bool param_parse_libcuda(struct params *p, const char *value);
 bool param_parse_reserve(struct params *p, const char *value);
 bool param_parse_sheaf(struct params *p, const char *value);
 bool param_parse_policy(struct params *p, const char *value);
 bool param_parse_assert_steady(struct params *p, const char *value);
+bool param_parse_debug(struct params *p, const char *value);
 bool param_parse_stats(struct params *p, const char *value);
 bool param_parse_membarrier(struct params *p, const char *value);
 bool param_parse_log(struct params *p, const char *value);

@@ -128,6 +128,19 @@ bool param_parse_ranks(struct params *p, const char *value)
 	return true;
 }
 
+/* The index of a name among @n, some of which may be NULL. */
+static bool find_name(const char *const *names, u32 n, const char *value,
+		      u32 *index)
+{
+	for (u32 i = 0; i < n; i++) {
+		if (names[i] && !strcmp(value, names[i])) {
+			*index = i;
+			return true;
+		}
+	}
+	return false;
+}
+
 bool param_parse_backing(struct params *p, const char *value)
 {
 	static const char *const names[] = {
@@ -135,13 +148,16 @@ bool param_parse_backing(struct params *p, const char *value)
 		[PARAM_POOL] = "pool", [PARAM_MALLOC] = "malloc",
 	};
 
-	for (u32 i = 0; i < ARRAY_SIZE(names); i++) {
-		if (!strcmp(value, names[i])) {
-			p->backing = i;
-			return true;
-		}
-	}
-	return false;
+	return find_name(names, ARRAY_SIZE(names), value, &p->backing);
+}
+
+bool param_parse_ordering(struct params *p, const char *value)
+{
+	static const char *const names[] = {
+		[PARAM_ORDER_STREAM] = "stream", [PARAM_ORDER_HOST] = "host",
+	};
+
+	return find_name(names, ARRAY_SIZE(names), value, &p->ordering);
 }
 
 bool param_parse_libcuda(struct params *p, const char *value)
@@ -193,6 +209,19 @@ static bool parse_bool(const char *value, bool *b)
 bool param_parse_assert_steady(struct params *p, const char *value)
 {
 	return parse_bool(value, &p->assert_steady);
+}
+
+/* A build without a mode does not know its letter. */
+bool param_parse_debug(struct params *p, const char *value)
+{
+	if (!strcmp(value, "-"))
+		return true;
+	for (; *value; value++) {
+		if (*value != 'H' || !IS_ENABLED(CONFIG_SLAB_HAZARD))
+			return false;
+		p->hazard = true;
+	}
+	return true;
 }
 
 bool param_parse_stats(struct params *p, const char *value)

@@ -28,7 +28,9 @@ static const char *const kind_names[] = {
 	[REPORT_LOST] = "lost",
 	[REPORT_CORRUPT] = "corrupt",
 	[REPORT_DEAD] = "dead",
+	[REPORT_CAPTURE] = "capture",
 	[REPORT_STEADY] = "steady",
+	[REPORT_HAZARD] = "hazard",
 	[REPORT_LOCK] = "lock",
 };
 static_assert(ARRAY_SIZE(kind_names) == REPORT_NR_KINDS, "a name a kind");

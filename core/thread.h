@@ -26,6 +26,7 @@ struct thread {
 	 * by close and the fork child. Never NULL. */
 	void *heap[SPACE_MAX];
 	char error[ERROR_TEXT_MAX];
+	const void *site;	/* slab/'s: of the last call that is watched */
 	struct list link;	/* thread.c's: all records */
 };
 

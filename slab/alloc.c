@@ -10,45 +10,7 @@
  * Everything else is a tail call into a slow path (slow.c), so that the
  * compiler saves no register on the way of a hit.
  */
-#include "slab/alloc.h"
-#include "slab/heap.h"
-
-static __always_inline void count_alloc(struct slabdev_seg_counters *n,
-					u64 size)
-{
-	count_add(&n->allocs, 1);
-	count_add(&n->alloc_bytes, size);
-}
-
-static __always_inline void count_free(struct slabdev_seg_counters *n,
-				       u64 size)
-{
-	count_add(&n->frees, 1);
-	count_add(&n->free_bytes, size);
-}
-
-static __always_inline void *fast_ptr(const struct slabdev *sd, slot_t slot)
-{
-	u64 offset = (u64)slot << GRANULE_SHIFT;
-
-	if (unlikely(slot >= sd->fast_slots))
-		return to_ptr(space_addr(sd, offset));
-	return to_ptr(sd->base + offset);
-}
-
-/*
- * The granule of an address that has a tag; false: take the slow path. Bits
- * below a granule, rotated to the top, are beyond every space too.
- */
-static __always_inline bool fast_slot(const struct slabdev *sd, const void *p,
-				      slot_t *slot)
-{
-	u64 offset = (u64)(uintptr_t)p - sd->base;
-	u64 granule = offset >> GRANULE_SHIFT | offset << (64 - GRANULE_SHIFT);
-
-	*slot = (slot_t)granule;
-	return likely(granule < READ_ONCE(sd->high_slots));
-}
+#include "slab/fast.h"
 
 void *slabdev_alloc(struct slabdev *sd, size_t size)
 {
@@ -61,7 +23,7 @@ void *slabdev_alloc(struct slabdev *sd, size_t size)
 	class = layout_class(size);
 	h = thread_self->heap[sd->id];
 	if (unlikely(!sheaf_pop(h, &h->bin[class], &slot)))
-		return alloc_general(sd, class, size, 0);
+		return alloc_general(sd, class, size);
 	begin_general(sd, class, slot, size);
 	count_alloc(&h->count[class], size);
 	return fast_ptr(sd, slot);

@@ -12,6 +12,9 @@
 
 #include "slab/health.h"
 #include "slab/slab.h"
+#include "slab/stream.h"
+
+struct note;
 
 /* Is it a general class with more than one granule an object? */
 static inline bool code_has_pair(size_t code)
@@ -78,6 +81,14 @@ static inline u64 end_coded(struct slabdev *sd, size_t code, slot_t slot)
 	return size;
 }
 
+/* The same when its size was read before. */
+static inline void end_rounding(struct slabdev *sd, size_t code, slot_t slot,
+				u64 size)
+{
+	if (code == CLASS_GRANULE && size != GRANULE)
+		WRITE_ONCE(*rounding_byte(sd, slot), 0);
+}
+
 /* The same for a live object of class @c, whatever its code. */
 static inline u64 object_size(const struct class *c, slot_t slot)
 {
@@ -90,14 +101,16 @@ static inline u64 object_size(const struct class *c, slot_t slot)
 
 /* A free object becomes live, and is booked: its address. */
 void *object_begin(struct heap *h, struct class *c, slot_t slot, u64 size);
+/* The opposite, and its caller never had it; it is in no place then. */
+void object_undo(struct heap *h, struct class *c, slot_t slot, u64 size);
 /* A size above GENERAL_MAX, 0, or no space. */
 void *alloc_unusual(struct slabdev *sd, size_t size) __cold;
-/* A general class, whatever it takes. */
-void *alloc_general(struct slabdev *sd, size_t class, u64 size,
-		    unsigned int flags) __cold;
+/* A general class that misses its sheaf. */
+void *alloc_general(struct slabdev *sd, size_t class, u64 size) __cold;
 void *cache_alloc_unusual(struct class *c) __cold;
-/* Like slabdev_cache_alloc() with GET_ flags. */
-void *class_alloc(struct class *c, u64 size, unsigned int flags);
+/* An object of a class in an order, whatever it takes, with GET_ flags. */
+void *class_alloc(struct class *c, u64 size, unsigned int flags,
+		  const struct order *o);
 
 /*
  * Not a live object with a bin: find out what it is. @tag is what the fast path
@@ -105,6 +118,9 @@ void *class_alloc(struct class *c, u64 size, unsigned int flags);
  */
 int free_unusual(struct slabdev *sd, void *p, u32 tag) __cold;
 int cache_free_unusual(struct class *c, void *p) __cold;
+/* The same, in an order; the fast path has not touched it. */
+int free_in_order(struct slabdev *sd, void *p, const struct order *o);
+int cache_free_in_order(struct class *c, void *p, const struct order *o);
 /* The object's life has ended, but its sheaf is full. */
 int free_taken(struct class *c, slot_t slot, u64 size) __cold;
 
@@ -116,9 +132,14 @@ void *alloc_failed(struct slabdev *sd, struct class *c, int err) __cold;
 /* ---- large.c ---------------------------------------------------------- */
 
 /* A run of slices for @size bytes at @align. */
-void *large_alloc(struct slabdev *sd, u64 size, u64 align, unsigned int flags);
-/* The object that begins at @offset; its tag was live with CODE_LARGE. */
-void large_free(struct slabdev *sd, u64 offset);
+void *large_alloc(struct slabdev *sd, u64 size, u64 align, unsigned int flags,
+		  const struct order *o);
+/* The object that begins at @offset; its life has ended. @note: what was noted
+ * of it, or NULL; it goes too. */
+void large_free(struct slabdev *sd, u64 offset, const struct order *o,
+		struct note *note);
+/* A large object that nobody waits for any more becomes free slices. */
+void large_give_back(struct slabdev *sd, u32 slice, u16 domain);
 /* Is there a live large object that begins at @slice? */
 bool large_is_live(struct slabdev *sd, u32 slice);
 /* After a fork: book the live object that begins at @slice. */
@@ -151,5 +172,7 @@ struct place {
 	slot_t slot;		/* OBJECT */
 };
 void lookup(struct slabdev *sd, const void *p, struct place *at);
+/* The live object that begins at @p; false: there is none. */
+bool lookup_live(struct slabdev *sd, const void *p, struct place *at);
 
 #endif /* SLAB_ALLOC_H */

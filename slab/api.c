@@ -10,7 +10,9 @@
 #include "core/usercopy.h"
 #include "slab/alloc.h"
 #include "slab/badfree.h"
+#include "slab/hazard_watch.h"
 #include "slab/heap.h"
+#include "slab/note.h"
 #include "slab/visit.h"
 
 #define ALIGN_MAX GIB
@@ -23,7 +25,7 @@ static void *fail(int err)
 	return NULL;
 }
 
-static int check_req(const struct slabdev *sd, const struct slabdev_req *req)
+static int check_req(const struct slabdev_req *req)
 {
 	if (req->align && (!is_power_of_2(req->align) ||
 			   req->align > ALIGN_MAX))
@@ -32,38 +34,42 @@ static int check_req(const struct slabdev *sd, const struct slabdev_req *req)
 	if ((req->flags & ~REQ_FLAGS) || req->reserved)
 		return error_set(-EINVAL, "req.flags %#x has bits that this "
 				 "version does not know", req->flags);
-	if (req->stream && !sd->stream)
-		return error_set(-ENOTSUP, "req.stream: a host space has no "
-				 "streams");
-	if (req->stream && req->stream != sd->stream)
-		return error_set(-ENOTSUP, "req.stream is not the stream that "
-				 "space %s is bound to: open a space with "
-				 "attr.stream for it", sd->name);
+	return 0;
+}
+
+/* In whose order a request is; NULL is the bound stream here. */
+static int req_order(struct slabdev *sd, slabdev_stream_t stream,
+		     struct order *o)
+{
+	if (stream)
+		return order_of(sd, stream, "req.stream", o);
+	*o = order_plain(sd);
 	return 0;
 }
 
 /* Size and alignment decide between a size class and a run of slices. */
 static void *alloc_any(struct slabdev *sd, size_t size, size_t align,
-		       unsigned int flags)
+		       unsigned int flags, const struct order *o)
 {
 	unsigned int class = 0;
 
 	if (size <= GENERAL_MAX && align <= SLICE_SIZE)
 		class = layout_class_aligned(size, max(align, SLABDEV_ALIGN));
 	if (class)
-		return alloc_general(sd, class, size, flags);
-	return large_alloc(sd, size, max(align, (size_t)SLICE_SIZE), flags);
+		return class_alloc(sd->class[class], size, flags, o);
+	return large_alloc(sd, size, max(align, (size_t)SLICE_SIZE), flags, o);
 }
 
 /* Undo an allocation that its caller will not see. */
-static void alloc_undo(struct slabdev *sd, void *p, size_t size)
+static void alloc_undo(struct slabdev *sd, void *p, size_t size,
+		       const struct order *o)
 {
 	struct class *c;
 	struct place at;
 
 	lookup(sd, p, &at);
 	c = at.class ? at.class : sd->class[CLASS_LARGE];
-	slabdev_free(sd, p);
+	(void)free_in_order(sd, p, o);
 	heap_uncount(heap_get(sd), c, size);
 }
 
@@ -75,21 +81,33 @@ static int work_failed(const struct slabdev *sd, int err, const char *what)
 			 sd->ops->explains ? error_get() : "");
 }
 
-static void *zero(struct slabdev *sd, void *p, size_t size)
+/* With host order what is handed out may be used anywhere at once. */
+static int finish_work(struct slabdev *sd, const struct order *o)
 {
-	int err = vmm_fill(&sd->vmm, (u64)(uintptr_t)p, size, 0, NULL);
+	if (!sd->host_order || o->stream != sd->bound)
+		return 0;
+	return vmm_settle(&sd->vmm, true);
+}
 
+static void *zero(struct slabdev *sd, void *p, size_t size,
+		  const struct order *o)
+{
+	int err = vmm_fill(&sd->vmm, (u64)(uintptr_t)p, size, 0, o->handle);
+
+	if (!err)
+		err = finish_work(sd, o);
 	if (!err)
 		return p;
 	err = work_failed(sd, err, "zeroing the object");
-	alloc_undo(sd, p, size);
+	alloc_undo(sd, p, size, o);
 	return alloc_failed(sd, NULL, err);
 }
 
-void *slabdev_alloc_ex(struct slabdev *sd, size_t size,
+static void *alloc_req(struct slabdev *sd, size_t size,
 		       const struct slabdev_req *user_req)
 {
 	struct slabdev_req req = SLABDEV_REQ_INIT;
+	struct order o;
 	void *p;
 	int err;
 
@@ -98,17 +116,22 @@ void *slabdev_alloc_ex(struct slabdev *sd, size_t size,
 		return fail(err);
 	err = copy_struct_from_user(&req, sizeof(req), user_req, "req");
 	if (!err)
-		err = check_req(sd, &req);
-	if (err)
+		err = check_req(&req);
+	if (!err)
+		err = req_order(sd, req.stream, &o);
+	if (err || !size)
 		return fail(err);
-	if (!size) {
-		errno = 0;
-		return NULL;
-	}
-	p = alloc_any(sd, size, req.align, req.flags);
+	p = alloc_any(sd, size, req.align, req.flags, &o);
 	if (p && (req.flags & SLABDEV_REQ_ZERO))
-		p = zero(sd, p, size);
+		p = zero(sd, p, size, &o);
 	return p;
+}
+
+void *slabdev_alloc_ex(struct slabdev *sd, size_t size,
+		       const struct slabdev_req *req)
+{
+	watch_site(sd);
+	return alloc_req(sd, size, req);
 }
 
 void *slabdev_alloc_aligned(struct slabdev *sd, size_t size, size_t align)
@@ -118,7 +141,8 @@ void *slabdev_alloc_aligned(struct slabdev *sd, size_t size, size_t align)
 	req.align = align;
 	if (!align)
 		return fail(error_set(-EINVAL, "an alignment of 0"));
-	return slabdev_alloc_ex(sd, size, &req);
+	watch_site(sd);
+	return alloc_req(sd, size, &req);
 }
 
 void *slabdev_zalloc(struct slabdev *sd, size_t size)
@@ -126,7 +150,8 @@ void *slabdev_zalloc(struct slabdev *sd, size_t size)
 	struct slabdev_req req = SLABDEV_REQ_INIT;
 
 	req.flags = SLABDEV_REQ_ZERO;
-	return slabdev_alloc_ex(sd, size, &req);
+	watch_site(sd);
+	return alloc_req(sd, size, &req);
 }
 
 void *slabdev_alloc_array(struct slabdev *sd, size_t n, size_t size)
@@ -146,24 +171,13 @@ void *slabdev_alloc_array(struct slabdev *sd, size_t n, size_t size)
 
 /* ---- Questions -------------------------------------------------------- */
 
-/* The live object that begins at @p; false: there is none. */
-static bool find_object(struct slabdev *sd, const void *p, struct place *at)
-{
-	u32 side = visit_begin(sd);
-
-	lookup(sd, p, at);
-	visit_end(sd, side);
-	return (at->kind == PLACE_OBJECT || at->kind == PLACE_LARGE) &&
-	       at->start && at->live;
-}
-
 size_t slabdev_usable_size(struct slabdev *sd, const void *p)
 {
 	struct place at;
 
 	if (!p || space_check(sd, "slabdev_usable_size"))
 		return 0;
-	return find_object(sd, p, &at) ? at.usable : 0;
+	return lookup_live(sd, p, &at) ? at.usable : 0;
 }
 
 size_t slabdev_size_roundup(struct slabdev *sd, size_t size)
@@ -222,48 +236,75 @@ static void resize_in_place(struct slabdev *sd, const struct place *at,
 }
 
 static void *move_object(struct slabdev *sd, void *p, const struct place *at,
-			 size_t size)
+			 size_t size, const struct order *o)
 {
-	void *to = slabdev_alloc(sd, size);
+	void *to = alloc_any(sd, size, 0, 0, o);
 	int err;
 
 	if (!to)
 		return NULL;
 	err = vmm_copy(&sd->vmm, (u64)(uintptr_t)to, (u64)(uintptr_t)p,
-		       min(at->size, (u64)size), NULL);
+		       min(at->size, (u64)size), o->handle);
+	if (!err)
+		err = finish_work(sd, o);
 	if (err) {
 		err = work_failed(sd, err, "copying the object");
-		alloc_undo(sd, to, size);
+		alloc_undo(sd, to, size, o);
 		return alloc_failed(sd, NULL, err);
 	}
-	slabdev_free(sd, p);
+	(void)free_in_order(sd, p, o);
 	return to;
 }
 
-void *slabdev_realloc(struct slabdev *sd, void *p, size_t size)
+static void *resize(struct slabdev *sd, void *p, size_t size,
+		    const struct order *o)
 {
 	struct place at;
 	int err;
 
-	err = space_check(sd, "slabdev_realloc");
-	if (err)
-		return fail(err);
 	if (!p)
-		return slabdev_alloc(sd, size);
-	if (!find_object(sd, p, &at))
+		return size ? alloc_any(sd, size, 0, 0, o) : fail(0);
+	if (!lookup_live(sd, p, &at))
 		return fail(refuse(sd, p));
 	if (at.class && at.class->rec->type == SLABDEV_SEG_CACHE)
 		return fail(error_set(-EINVAL, "%p is an object of cache %s: "
 				      "its size cannot change", p,
 				      at.class->rec->name));
 	if (!size) {
-		err = slabdev_free(sd, p);
-		errno = -err;
-		return NULL;
+		err = free_in_order(sd, p, o);
+		return fail(err);
 	}
 	if (fits_in_place(sd, &at, size)) {
 		resize_in_place(sd, &at, size);
 		return p;
 	}
-	return move_object(sd, p, &at, size);
+	if (note_is_exported(sd, at.object))
+		return fail(error_set(-EBUSY, "slabdev_realloc: %p is exported "
+				      "to another process and cannot move", p));
+	return move_object(sd, p, &at, size, o);
+}
+
+void *slabdev_realloc(struct slabdev *sd, void *p, size_t size)
+{
+	int err = space_check(sd, "slabdev_realloc");
+	struct order o;
+
+	if (err)
+		return fail(err);
+	o = order_plain(sd);
+	watch_site(sd);
+	return resize(sd, p, size, &o);
+}
+
+#undef slabdev_realloc_async
+void *slabdev_realloc_async(struct slabdev *sd, void *p, size_t size,
+			    slabdev_stream_t stream)
+{
+	int err = space_check(sd, "slabdev_realloc_async");
+	struct order o;
+
+	if (!err)
+		err = order_of(sd, stream, "slabdev_realloc_async", &o);
+	watch_site(sd);
+	return err ? fail(err) : resize(sd, p, size, &o);
 }

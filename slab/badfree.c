@@ -66,8 +66,11 @@ static enum report_kind kind_of(const struct class *c, const struct place *at,
 	return REPORT_INVALID_POINTER;
 }
 
-static const char *headline(enum report_kind kind, const struct place *at)
+static const char *headline(enum report_kind kind, const struct place *at,
+			    int err)
 {
+	if (err == -EBUSY)
+		return "Object exported to another process";
 	if (kind == REPORT_DOUBLE_FREE)
 		return "Object already free";
 	if (kind == REPORT_WRONG_CACHE)
@@ -86,7 +89,7 @@ int bad_free(struct report *r, const struct slabdev *sd, const struct class *c,
 	char text[PLACE_TEXT_MAX];
 
 	describe_place(sd, p, at, text, sizeof(text));
-	report_start(r, kind, sd->name, "%s", headline(kind, at));
+	report_start(r, kind, sd->name, "%s", headline(kind, at, err));
 	report_line(r, "%s", text);
 	if (c)
 		report_line(r, "it was to be freed to cache %s", c->rec->name);

@@ -8,7 +8,7 @@
 #define BARN_MAX_FULL 16u
 #define BARN_MAX_EMPTY 16u
 
-struct sheaf sheaf_none = { .domain = DOMAIN_HOST_COMPLETE };
+struct sheaf sheaf_none;
 
 /* Capacities of the three kinds of sheaf memory. */
 static const u32 pool_cap[NR_SHEAF_POOLS] = { 12, 28, SHEAF_MAX_OBJECTS };
@@ -66,7 +66,6 @@ struct sheaf *sheaf_new(struct class *c)
 		return NULL;
 	s->cap = c->sheaf_cap;
 	s->class = c->id;
-	s->domain = DOMAIN_HOST_COMPLETE;
 	return s;
 }
 
@@ -94,7 +93,20 @@ void sheaf_drop(struct class *c, struct sheaf *s)
 		metapool_free(pool_for(c), s);
 }
 
-struct sheaf *barn_take_full(struct class *c, struct sheaf *empty)
+/* The first full sheaf; of those with complete objects if @complete. */
+static struct sheaf *unlink_full_locked(struct class *c, bool complete)
+{
+	struct sheaf **at = &c->full, *s;
+
+	while ((s = *at) && complete && s->domain != DOMAIN_COMPLETE)
+		at = &s->next;
+	if (s)
+		*at = s->next;
+	return s;
+}
+
+struct sheaf *barn_take_full(struct class *c, struct sheaf *empty,
+			     bool complete)
 {
 	struct sheaf *full;
 	bool kept = true;
@@ -103,9 +115,8 @@ struct sheaf *barn_take_full(struct class *c, struct sheaf *empty)
 	if (!READ_ONCE(c->nr_full))
 		return NULL;
 	lock_acquire(&c->barn_lock);
-	full = c->full;
+	full = unlink_full_locked(c, complete);
 	if (full) {
-		c->full = full->next;
 		WRITE_ONCE(c->nr_full, c->nr_full - 1);
 		WRITE_ONCE(c->rec->barn_full, c->nr_full);
 		if (empty != &sheaf_none)
@@ -150,7 +161,7 @@ void barn_flush(struct class *c)
 	lock_release(&c->barn_lock);
 	while ((s = full)) {
 		full = s->next;
-		class_put(c, s->slot, s->n);
+		class_put(c, s->slot, s->n, s->domain);
 		metapool_free(pool_for(c), s);
 	}
 	while ((s = empty)) {

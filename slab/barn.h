@@ -29,9 +29,10 @@ struct sheaf *sheaf_new(struct class *c) __must_check;
 /* To the barn, or back to host memory. @s is empty, or sheaf_none. */
 void sheaf_drop(struct class *c, struct sheaf *s);
 
-/* A full sheaf for an empty one (or for sheaf_none); NULL: there is none, and
- * @empty is still the caller's. */
-struct sheaf *barn_take_full(struct class *c, struct sheaf *empty);
+/* A full sheaf for an empty one (or for sheaf_none), of complete objects if
+ * @complete; NULL: there is none, and @empty is still the caller's. */
+struct sheaf *barn_take_full(struct class *c, struct sheaf *empty,
+			     bool complete);
 /* Leave a full sheaf; false: the barn has enough. */
 bool barn_put_full(struct class *c, struct sheaf *full);
 /* Everything out: objects to the slabs, sheaves to host memory. */

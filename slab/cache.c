@@ -20,6 +20,7 @@
 #include "slab/class.h"
 #include "slab/heap.h"
 #include "slab/live.h"
+#include "slab/pending.h"
 #include "slab/segment.h"
 #include "slab/steal.h"
 #include "slab/tiny.h"
@@ -237,6 +238,19 @@ static bool empty_class(struct class *c)
 	return all && !READ_ONCE(c->rec->slabs);
 }
 
+/* What streams have freed comes back when they are done. */
+static void wait_for_objects(struct class *c)
+{
+	char text[ERROR_TEXT_MAX];
+
+	if (!READ_ONCE(c->sd->streams.end) && !READ_ONCE(c->rec->pending))
+		return;
+	error_save(text);
+	take_back(c->sd, c);
+	(void)pending_wait(c->sd);
+	error_restore(text);
+}
+
 int slabdev_cache_destroy(struct slabdev_cache *cache)
 {
 	struct class *c = cache_class(cache);
@@ -254,8 +268,11 @@ int slabdev_cache_destroy(struct slabdev_cache *cache)
 		return error_set(-EBUSY, "cache %s has %llu live objects",
 				 c->rec->name, (unsigned long long)live);
 	}
+	wait_for_objects(c);
 	if (!empty_class(c))
-		return error_set(-EBUSY, "cache %s: a thread is still inside a "
+		return error_set(-EBUSY, READ_ONCE(c->rec->pending) ?
+				 "cache %s: a stream or a graph has objects of "
+				 "it" : "cache %s: a thread is still inside a "
 				 "call on it", c->rec->name);
 	unregister(c);
 	visit_wait(c->sd);
@@ -269,9 +286,11 @@ int slabdev_cache_shrink(struct slabdev_cache *cache)
 	struct class *c = cache_class(cache);
 	int err = cache_check(c, "slabdev_cache_shrink");
 
-	if (!err)
-		take_back(c->sd, c);
-	return err;
+	if (err)
+		return err;
+	wait_for_objects(c);
+	take_back(c->sd, c);
+	return 0;
 }
 
 int slabdev_cache_prefill(struct slabdev_cache *cache, size_t n)
@@ -298,7 +317,7 @@ static void return_slots(struct class *c, size_t n, void *const *p)
 	while (n) {
 		for (i = 0; n && i < ARRAY_SIZE(slot); i++)
 			slot[i] = (slot_t)(uintptr_t)p[--n];
-		class_put(c, slot, i);
+		class_put(c, slot, i, c->sd->domain);
 	}
 }
 
@@ -308,6 +327,8 @@ static void return_slots(struct class *c, size_t n, void *const *p)
  */
 static int collect_slots(struct heap *h, struct class *c, size_t n, void **p)
 {
+	struct order plain = order_plain(c->sd);
+	struct order o = order_to_have(c->sd, &plain);
 	struct bin *b = heap_bin(h, c);
 	u64 refills = 0;
 	slot_t slot;
@@ -316,7 +337,7 @@ static int collect_slots(struct heap *h, struct class *c, size_t n, void **p)
 
 	for (i = 0; i < n; i++) {
 		if (!b || !sheaf_pop(h, b, &slot)) {
-			from = heap_alloc_slow(h, c, 0, &slot);
+			from = order_get_one(h, c, 0, &o, &slot);
 			if (from < 0)
 				goto put_back;
 			refills += (u64)from;
@@ -333,6 +354,26 @@ put_back:
 	return from;
 }
 
+/* While the bound stream is captured each object is a graph's; and each one is
+ * watched in hazard mode. */
+static int alloc_singly(struct slabdev_cache *cache, size_t n, void **p)
+{
+	size_t i;
+	int err;
+
+	for (i = 0; i < n; i++) {
+		p[i] = slabdev_cache_alloc(cache);
+		if (p[i])
+			continue;
+		err = -errno;
+		while (i)
+			(void)slabdev_cache_free(cache, p[--i]);
+		memset(p, 0, n * sizeof(*p));
+		return err;
+	}
+	return 0;
+}
+
 int slabdev_cache_alloc_bulk(struct slabdev_cache *cache, size_t n, void **p)
 {
 	struct class *c = cache_class(cache);
@@ -346,6 +387,8 @@ int slabdev_cache_alloc_bulk(struct slabdev_cache *cache, size_t n, void **p)
 	if (n && !p)
 		return error_set(-EINVAL,
 				 "slabdev_cache_alloc_bulk: p is NULL");
+	if (READ_ONCE(c->sd->bound_captured) || c->sd->hazard)
+		return alloc_singly(cache, n, p);
 	h = heap_get(c->sd);
 	err = collect_slots(h, c, n, p);
 	if (err) {

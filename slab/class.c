@@ -13,6 +13,9 @@
 #include "slab/reclaim.h"
 #include "slab/tiny.h"
 
+/* Slabs of one list that are looked at for a quiet one. */
+#define QUIET_TRIES 16u
+
 void class_init(struct class *c)
 {
 	struct slabdev_seg_class *r = c->rec;
@@ -82,15 +85,43 @@ static void list_new_slab_locked(struct class *c, u32 slice)
 	class_list_add_locked(c, s, ilog2(s->nr_free));
 }
 
-/* The fullest slab with a free object, in no list now; NULL: none. */
-static struct slab *pick_slab_locked(struct class *c)
+/* The first quiet slab of a list; one is as good as another, so the search is
+ * short. */
+static struct slab *quiet_slab_locked(const struct class *c, u32 list)
 {
+	u32 slice = c->list[list], i;
 	struct slab *s;
 
-	if (!c->lists)
-		return NULL;
-	s = c->sd->slabs + c->list[__builtin_ctz(c->lists)];
-	class_list_del_locked(c, s);
+	for (i = 0; i < QUIET_TRIES && slice != RANGE_NONE; i++) {
+		s = c->sd->slabs + slice;
+		if (stamp_is_quiet(s->stamp, &c->sd->vmm))
+			return s;
+		slice = s->next;
+	}
+	return NULL;
+}
+
+/* The fullest slab with a free object; NULL: none. */
+static struct slab *find_slab_locked(const struct class *c, unsigned int flags)
+{
+	struct slab *s = NULL;
+	u32 lists;
+
+	if (!(flags & GET_QUIET))
+		return c->lists ? c->sd->slabs +
+				  c->list[__builtin_ctz(c->lists)] : NULL;
+	for (lists = c->lists; lists && !s; lists &= lists - 1)
+		s = quiet_slab_locked(c, (u32)__builtin_ctz(lists));
+	return s;
+}
+
+/* The same, in no list any more. */
+static struct slab *pick_slab_locked(struct class *c, unsigned int flags)
+{
+	struct slab *s = find_slab_locked(c, flags);
+
+	if (s)
+		class_list_del_locked(c, s);
 	return s;
 }
 
@@ -107,6 +138,8 @@ static int construct(struct class *c, u32 slice)
 		return 0;
 	err = c->ctor(base, c->stride, c->nr, c->sd->stream,
 		      c->ctor_arg);
+	if (!err && c->sd->host_order)
+		err = vmm_settle(&c->sd->vmm, true);
 	return err > 0 ? -EINVAL : err;
 }
 
@@ -138,6 +171,9 @@ static void describe_slab(struct class *c, u32 slice, struct tiny_bits *tiny)
 	s->nr = (u16)c->nr;
 	s->nr_free = (u16)c->nr;
 	s->span = (u16)c->span;
+	/* What the constructor did is as new as a free. */
+	s->stamp = c->ctor ? stamp_now(&c->sd->vmm) :
+			     pool_stamp(c->sd, slice, c->span);
 	WRITE_ONCE(s->back, 0);
 	for (i = 1; c->span > 1 && i < c->nr; i++) {
 		at = (u32)((u64)i * c->stride >> SLICE_SHIFT);
@@ -155,7 +191,7 @@ static int find_run(struct class *c, unsigned int flags, u32 *slice)
 		return reclaim_run(c->sd, c->span, align,
 				   flags & GET_NEW_SLAB ? NULL : c, flags,
 				   slice);
-	*slice = pool_alloc(c->sd, c->span, align);
+	*slice = pool_alloc(c->sd, c->span, align, flags & GET_QUIET);
 	return *slice == RANGE_NONE ? -ENOMEM : 0;
 }
 
@@ -195,7 +231,7 @@ free_tiny:
 	if (tiny)
 		metapool_free(&sd->tiny_pool, tiny);
 free_run:
-	pool_free(sd, *slice, c->span);
+	pool_free(sd, *slice, c->span, stamp_now(&sd->vmm));
 	return err;
 }
 
@@ -204,7 +240,7 @@ static void free_slab(struct class *c, u32 slice)
 {
 	if (class_is_tiny(c))
 		metapool_free(&c->sd->tiny_pool, c->sd->slabs[slice].tiny);
-	pool_free(c->sd, slice, c->span);
+	pool_free(c->sd, slice, c->span, c->sd->slabs[slice].stamp);
 }
 
 /* The slab is the class's no more; walks that hold the lock do not see it. */
@@ -272,14 +308,33 @@ static u32 take_from_slab_locked(struct class *c, struct slab *s, slot_t *to,
 	return n;
 }
 
-static u32 take_locked(struct class *c, slot_t *to, u32 least, u32 most)
+static u32 take_locked(struct class *c, slot_t *to, u32 least, u32 most,
+		       unsigned int flags)
 {
 	struct slab *s;
 	u32 n = 0;
 
-	while (n < least && (s = pick_slab_locked(c)))
+	while (n < least && (s = pick_slab_locked(c, flags)))
 		n += take_from_slab_locked(c, s, to + n, most - n);
 	return n;
+}
+
+/*
+ * Slabs of a constructed class are as new as their construction: a stream that
+ * asks for one has to wait for that, as far as it may.
+ */
+static int settle_constructed(struct class *c, unsigned int flags)
+{
+	int err;
+
+	if (!(flags & GET_QUIET) || !c->ctor)
+		return 0;
+	err = vmm_settle(&c->sd->vmm, !(flags & GET_NO_WAIT));
+	if (!err)
+		return 0;
+	return error_set(err == -EAGAIN ? -EBUSY : -ENOMEM, "the constructor's "
+			 "work on new objects is not done, and cannot be "
+			 "waited for");
 }
 
 int class_get(struct class *c, slot_t *to, u32 least, u32 most,
@@ -291,13 +346,15 @@ int class_get(struct class *c, slot_t *to, u32 least, u32 most,
 
 	for (;;) {
 		lock_acquire(&c->lock);
-		n += take_locked(c, to + n, least - n, most - n);
+		n += take_locked(c, to + n, least - n, most - n, flags);
 		lock_release(&c->lock);
 		if (n >= least)
 			break;
 		/* What was found serves the caller: neither map nor take from
 		 * others to have more. */
 		err = add_slab(c, n ? flags | GET_IF_FREE : flags);
+		if (err >= 0)
+			err = settle_constructed(c, flags);
 		if (err < 0)
 			break;
 		made = true;
@@ -311,12 +368,12 @@ int class_get(struct class *c, slot_t *to, u32 least, u32 most,
 	return (int)n;
 }
 
-bool class_has_free(struct class *c)
+bool class_has_free(struct class *c, unsigned int flags)
 {
 	bool has;
 
 	lock_acquire(&c->lock);
-	has = c->lists != 0;
+	has = find_slab_locked(c, flags) != NULL;
 	lock_release(&c->lock);
 	return has;
 }
@@ -349,13 +406,15 @@ static u32 set_bits_locked(struct class *c, struct slab *s, const slot_t *from,
  * first one is there already. @surplus: the slab, if it is to be freed.
  */
 static u32 put_run_locked(struct class *c, const slot_t *from, u32 n,
-			  u32 *surplus)
+			  u16 domain, u32 *surplus)
 {
 	struct slab *s = slab_of(c, from[0]);
 	u16 before = s->nr_free;
 	u32 done = set_bits_locked(c, s, from, n);
 
 	s->nr_free = (u16)(before + done);
+	if (domain == DOMAIN_BOUND)
+		s->stamp = stamp_now(&c->sd->vmm);
 	if (!done || (before && class_list_of(s) == s->list))
 		return done;
 	if (before)
@@ -380,7 +439,7 @@ static void report_twice(struct class *c, slot_t slot)
 	report_end(&r);
 }
 
-void class_put(struct class *c, const slot_t *from, u32 n)
+void class_put(struct class *c, const slot_t *from, u32 n, u16 domain)
 {
 	u32 surplus, done, i = 0;
 
@@ -390,7 +449,7 @@ void class_put(struct class *c, const slot_t *from, u32 n)
 	lock_acquire(&c->lock);
 	while (i < n) {
 		surplus = RANGE_NONE;
-		done = put_run_locked(c, from + i, n - i, &surplus);
+		done = put_run_locked(c, from + i, n - i, domain, &surplus);
 		i += done ? done : 1;
 		if (likely(done && surplus == RANGE_NONE))
 			continue;

@@ -27,6 +27,12 @@
 #define GET_IF_FREE 0x80000000u
 /* Internal: free objects of the class do not do, there has to be a slab. */
 #define GET_NEW_SLAB 0x40000000u
+/* Internal: only memory that no work uses any more (stamp.h). */
+#define GET_QUIET 0x20000000u
+/* Internal: fail rather than wait for the device. */
+#define GET_NO_WAIT 0x10000000u
+/* Internal: fail rather than unmap anything, or take it from others. */
+#define GET_STILL 0x08000000u
 
 /* Set up a class whose const fields id .. sheaf_cap are filled in. */
 void class_init(struct class *c);
@@ -42,8 +48,9 @@ void class_fini(struct class *c);
  */
 int __must_check class_get(struct class *c, slot_t *to, u32 least, u32 most,
 			   unsigned int flags);
-/* Put @n free objects back into their slabs. */
-void class_put(struct class *c, const slot_t *from, u32 n);
+/* Put @n free objects of @domain back into their slabs: complete ones, or the
+ * bound stream's. */
+void class_put(struct class *c, const slot_t *from, u32 n, u16 domain);
 /* Make slabs until @n objects are free in slabs. 0, or a negative errno and no
  * slab was added. */
 int __must_check class_prefill(struct class *c, u64 n);
@@ -52,7 +59,7 @@ void class_drop_kept(struct class *c);
 /* The same, and new slabs that nothing was taken from. */
 void class_drop_empty(struct class *c);
 /* True when class_get() would find an object without a new slab. */
-bool class_has_free(struct class *c);
+bool class_has_free(struct class *c, unsigned int flags);
 
 /* After a fork: no slab is known; then each slab as its objects are, free
  * where they are not live. */

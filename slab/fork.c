@@ -8,8 +8,10 @@
 #include "slab/barn.h"
 #include "slab/class.h"
 #include "slab/fork.h"
+#include "slab/hazard.h"
 #include "slab/health.h"
 #include "slab/heap.h"
+#include "slab/note.h"
 #include "slab/reclaim.h"
 #include "slab/segment.h"
 #include "slab/shrinker.h"
@@ -53,6 +55,10 @@ static void for_each_metapool(struct slabdev *sd, void (*fn)(struct lock *l))
 	fn(&sd->bin_pool.lock);
 	fn(&sd->class_pool.lock);
 	fn(&sd->tiny_pool.lock);
+	fn(&sd->stream_pool.lock);
+	fn(&sd->pending_pool.lock);
+	fn(&sd->note_pool.lock);
+	fn(&sd->graph_pool.lock);
 	fn(&sd->vmm.handles.lock);
 }
 
@@ -67,6 +73,9 @@ static void lock_inside(struct slabdev *sd)
 	lock_acquire_for_fork(&sd->heaps_lock);
 	for_each_class(sd, lock_class);
 	for_each_class(sd, lock_barn);
+	lock_acquire_for_fork(&sd->streams.lock);
+	lock_acquire_for_fork(&sd->notes.lock);
+	lock_acquire_for_fork(&sd->pendings.lock);
 	lock_acquire_for_fork(&sd->pool.lock);
 	lock_acquire_for_fork(&sd->vmm.lock);
 	for_each_metapool(sd, lock_acquire_for_fork);
@@ -78,6 +87,9 @@ static void unlock_inside(struct slabdev *sd)
 	for_each_metapool(sd, lock_release_for_fork);
 	lock_release_for_fork(&sd->vmm.lock);
 	lock_release_for_fork(&sd->pool.lock);
+	lock_release_for_fork(&sd->pendings.lock);
+	lock_release_for_fork(&sd->notes.lock);
+	lock_release_for_fork(&sd->streams.lock);
 	for_each_class(sd, unlock_class);
 	lock_release_for_fork(&sd->heaps_lock);
 }
@@ -93,6 +105,7 @@ static void lock_everything(void)
 	space_each_for_fork(lock_space);
 	validate_lock_for_fork();
 	space_each_for_fork(lock_inside);
+	hazard_lock_for_fork();
 	thread_fork_prepare();
 	log_fork_prepare();
 }
@@ -111,6 +124,7 @@ static void unlock_in_parent(void)
 	space_each_for_fork(segments_in_parent);
 	log_fork_done();
 	thread_fork_parent();
+	hazard_unlock_for_fork(false);
 	unlock_spaces();
 }
 
@@ -125,6 +139,14 @@ static void give_up(struct slabdev *sd)
 	space_orphan(sd);
 }
 
+/* Neither other threads nor the queues' are here. */
+static void forget_others(struct slabdev *sd)
+{
+	heap_forget_all(sd);
+	streams_forget(sd);
+	notes_forget(sd);
+}
+
 /* All locks are held: counters and heaps. */
 static void take_over(struct slabdev *sd)
 {
@@ -136,11 +158,12 @@ static void take_over(struct slabdev *sd)
 	if (!vmm_survives_fork(&sd->vmm) || segments_in_child(sd))
 		give_up(sd);
 	else
-		heap_forget_all(sd);
+		forget_others(sd);
 }
 
 static void forget_class(struct class *c)
 {
+	WRITE_ONCE(c->rec->pending, 0);
 	if (c->id == CLASS_LARGE)
 		return;
 	class_forget(c);
@@ -166,7 +189,7 @@ static void adopt_run(struct slabdev *sd, u32 slice, u32 n)
 	if (huge)
 		pool_free_huge(sd, slice);
 	else
-		pool_free(sd, slice, n);
+		pool_free(sd, slice, n, stamp_now(&sd->vmm));
 }
 
 /* A mapping that the pool does not have was some thread's, on its way there or
@@ -210,6 +233,7 @@ static void recover_in_child(void)
 	space_each_for_fork(take_over);
 	log_fork_done();
 	thread_fork_child();
+	hazard_unlock_for_fork(true);
 	unlock_spaces();
 	space_each_for_fork(rebuild);
 }

@@ -37,6 +37,7 @@ int space_check(const struct slabdev *sd, const char *call)
 void space_orphan(struct slabdev *sd)
 {
 	WRITE_ONCE(sd->high_slots, 0);
+	WRITE_ONCE(sd->free_slots, 0);
 	sd->orphaned = true;
 	WRITE_ONCE(sd->dead, true);
 }
@@ -52,6 +53,7 @@ static bool die(struct slabdev *sd)
 	/* Against a thread that is growing the tables just now. */
 	lock_acquire(&sd->pool.lock);
 	WRITE_ONCE(sd->high_slots, 0);
+	WRITE_ONCE(sd->free_slots, 0);
 	lock_release(&sd->pool.lock);
 	lock_release(&sd->lock);
 	return first;

@@ -6,12 +6,15 @@
 #include "slab/barn.h"
 #include "slab/class.h"
 #include "slab/heap.h"
+#include "slab/pending.h"
 #include "slab/segment.h"
 #include "slab/visit.h"
 
 #define EVICT_EVERY 8u
 
 struct heap heap_none = {
+	.key = STREAM_NONE,
+	.recent = &heap_none,
 	.bins = { heap_none.bin },
 	.link = LIST_INIT(heap_none.link),
 	.bin = {
@@ -29,17 +32,29 @@ static void init_bins(struct bin *bins)
 		bins[i] = (struct bin){ &sheaf_none, &sheaf_none };
 }
 
-static struct heap *heap_create(struct slabdev *sd, struct thread *t)
+static struct heap *new_heap(struct slabdev *sd, struct thread *t)
 {
 	struct heap *h = metapool_alloc(&sd->heap_pool);
 
 	if (!h)
-		return &heap_none;
+		return NULL;
 	h->sd = sd;
 	h->thread = t;
+	h->own = h;
+	h->key = STREAM_NONE;
+	h->recent = &heap_none;
 	h->bins[0] = h->bin;
 	init_bins(h->bin);
 	list_init(&h->link);
+	return h;
+}
+
+static struct heap *heap_create(struct slabdev *sd, struct thread *t)
+{
+	struct heap *h = new_heap(sd, t);
+
+	if (!h)
+		return &heap_none;
 	change_begin(sd);
 	lock_acquire(&sd->heaps_lock);
 	h->block[0] = segment_block_get_locked(sd, 0);
@@ -71,6 +86,70 @@ struct heap *heap_get(struct slabdev *sd)
 	return heap_create(sd, t);
 }
 
+/* ---- Heaps for streams -------------------------------------------------- */
+
+/* The thread's heap of that stream, or one that no stream has; NULL. */
+static struct heap *find_heap(struct heap *own, const struct stream *st)
+{
+	struct heap *h;
+
+	for (h = own->next; h; h = h->next)
+		if (h->stream == st)
+			return h;
+	return NULL;
+}
+
+static struct heap *bind_heap(struct heap *own, struct stream *st)
+{
+	struct slabdev *sd = own->sd;
+	struct heap *h = find_heap(own, NULL), *made = NULL;
+
+	if (!h)
+		h = made = new_heap(sd, own->thread);
+	if (!h)
+		return NULL;
+	lock_acquire(&sd->heaps_lock);
+	h->stream = st;
+	WRITE_ONCE(h->key, st->handle);
+	if (made) {
+		made->own = own;
+		made->next = own->next;
+		WRITE_ONCE(own->next, made);
+	}
+	lock_release(&sd->heaps_lock);
+	return h;
+}
+
+struct heap *heap_of_stream(struct heap *own, struct stream *st)
+{
+	struct heap *h;
+
+	if (own == &heap_none)
+		return NULL;
+	h = find_heap(own, st);
+	if (!h)
+		h = bind_heap(own, st);
+	if (h)
+		own->recent = h;
+	return h;
+}
+
+void heap_release_stream(struct slabdev *sd, const struct stream *st)
+{
+	struct heap *own, *h;
+
+	lock_acquire(&sd->heaps_lock);
+	list_for_each_entry(own, &sd->heaps, link)
+		for (h = own->next; h; h = h->next)
+			if (h->stream == st) {
+				WRITE_ONCE(h->key, STREAM_NONE);
+				h->stream = NULL;
+			}
+	lock_release(&sd->heaps_lock);
+}
+
+/* ---- Bins --------------------------------------------------------------- */
+
 /* Make the bins and counters of a later window; NULL: no host memory. */
 static struct bin *add_window(struct heap *h, u32 window)
 {
@@ -81,11 +160,13 @@ static struct bin *add_window(struct heap *h, u32 window)
 		return NULL;
 	init_bins(bins);
 	lock_acquire(&sd->heaps_lock);
-	h->block[window] = segment_block_get_locked(sd, window);
-	if (h->block[window])
+	/* Its own heap counts for it, or nobody does. */
+	if (h == h->own)
+		h->block[window] = segment_block_get_locked(sd, window);
+	if (h != h->own || h->block[window])
 		h->bins[window] = bins;
 	lock_release(&sd->heaps_lock);
-	if (!h->block[window]) {
+	if (!h->bins[window]) {
 		metapool_free(&sd->bin_pool, bins);
 		return NULL;
 	}
@@ -108,18 +189,23 @@ static u64 sheaf_charge(const struct class *c)
 	return (u64)c->sheaf_cap * c->stride;
 }
 
+/* The budget is the thread's, for all its heaps. */
 static void charge(struct heap *h, u64 bytes)
 {
-	shared_add(&h->charged, bytes);
-	shared_add(&h->sd->charged, bytes);
-	WRITE_ONCE(h->block[0]->sheaf_bytes, READ_ONCE(h->charged));
+	struct heap *own = h->own;
+
+	shared_add(&own->charged, bytes);
+	shared_add(&own->sd->charged, bytes);
+	WRITE_ONCE(own->block[0]->sheaf_bytes, READ_ONCE(own->charged));
 }
 
 static void uncharge(struct heap *h, u64 bytes)
 {
-	shared_sub(&h->charged, bytes);
-	shared_sub(&h->sd->charged, bytes);
-	WRITE_ONCE(h->block[0]->sheaf_bytes, READ_ONCE(h->charged));
+	struct heap *own = h->own;
+
+	shared_sub(&own->charged, bytes);
+	shared_sub(&own->sd->charged, bytes);
+	WRITE_ONCE(own->block[0]->sheaf_bytes, READ_ONCE(own->charged));
 }
 
 void heap_uncharge(struct heap *h, const struct sheaf *s)
@@ -131,9 +217,13 @@ void sheaf_return(struct slabdev *sd, struct sheaf *s)
 {
 	struct class *c = sd->class[s->class];
 
+	if (s->domain >= DOMAIN_STREAM) {
+		pending_add_sheaf(sd, s);
+		return;
+	}
 	if (s->n == s->cap && barn_put_full(c, s))
 		return;
-	class_put(c, s->slot, s->n);
+	class_put(c, s->slot, s->n, s->domain);
 	s->n = 0;
 	sheaf_drop(c, s);
 }
@@ -194,7 +284,7 @@ static void evict_oldest(struct heap *h, const struct class *working)
 
 static bool fits(struct heap *h, u64 bytes)
 {
-	return READ_ONCE(h->charged) + bytes <= h->sd->sheaf_bytes &&
+	return READ_ONCE(h->own->charged) + bytes <= h->sd->sheaf_bytes &&
 	       READ_ONCE(h->sd->charged) + bytes <= h->sd->sheaf_total;
 }
 
@@ -236,6 +326,19 @@ static void make_note_room(struct heap *h, const struct class *c)
 		h->tail++;
 }
 
+/* In whose order the heap's objects are. */
+static struct order order_of_heap(const struct heap *h)
+{
+	if (!h->stream)
+		return (struct order){ 0 };
+	return (struct order){ h->stream->handle, h->stream };
+}
+
+static u16 domain_of_heap(const struct heap *h)
+{
+	return h->stream ? h->stream->domain : h->sd->domain;
+}
+
 /* A new empty sheaf, paid for; sheaf_none: not to be had. */
 static struct sheaf *gain_sheaf(struct heap *h, struct class *c)
 {
@@ -247,6 +350,7 @@ static struct sheaf *gain_sheaf(struct heap *h, struct class *c)
 	s = sheaf_new(c);
 	if (!s)
 		return &sheaf_none;
+	s->domain = domain_of_heap(h);
 	charge(h, bytes);
 	make_note_room(h, c);
 	note_gain(h, c->id);
@@ -256,15 +360,24 @@ static struct sheaf *gain_sheaf(struct heap *h, struct class *c)
 /* ---- Alloc ------------------------------------------------------------ */
 
 /* Past the sheaves: nothing of this class may be kept at hand. */
-static int get_one(struct class *c, unsigned int flags, slot_t *slot)
+static int get_one(struct heap *h, struct class *c, unsigned int flags,
+		   slot_t *slot)
 {
-	return class_get(c, slot, 1, 1, flags);
+	struct order o = order_of_heap(h);
+	int n = order_get(c, slot, 1, 1, flags, &o);
+
+	return n < 0 ? n : 1;
 }
 
-static void put_one(struct class *c, slot_t slot)
+static void put_one(struct heap *h, struct class *c, slot_t slot)
 {
+	struct order o = order_of_heap(h);
+
 	shared_add(&c->rec->flushes, 1);
-	class_put(c, &slot, 1);
+	if (h->stream)
+		pending_add_slot(c, slot, &o, NULL, 0);
+	else
+		class_put(c, &slot, 1, c->sd->domain);
 }
 
 static void swap_sheaves(struct sheaf **a, struct sheaf **b)
@@ -275,6 +388,23 @@ static void swap_sheaves(struct sheaf **a, struct sheaf **b)
 	*b = t;
 }
 
+/* A sheaf with objects that the heap may have, for an empty one. */
+static struct sheaf *trade(struct heap *h, struct class *c, struct sheaf *empty)
+{
+	struct sheaf *full = NULL;
+
+	if (h->stream) {
+		full = pending_take_sheaf(c, h->stream);
+		if (full)
+			sheaf_drop(c, empty);
+	}
+	if (!full)
+		full = barn_take_full(c, empty, h->stream != NULL);
+	if (full)
+		full->domain = domain_of_heap(h);
+	return full;
+}
+
 /*
  * Fill the main sheaf of a bin that was taken out: from the spare one (0), the
  * barn, or the slabs (1). Else 0 and main is sheaf_none: there is no sheaf to
@@ -283,6 +413,7 @@ static void swap_sheaves(struct sheaf **a, struct sheaf **b)
 static int refill(struct heap *h, struct class *c, struct sheaf **main,
 		  struct sheaf **spare, unsigned int flags)
 {
+	struct order o = order_of_heap(h);
 	struct sheaf *full;
 	int n;
 
@@ -294,12 +425,12 @@ static int refill(struct heap *h, struct class *c, struct sheaf **main,
 		*main = gain_sheaf(h, c);
 	if (*main == &sheaf_none)
 		return 0;
-	full = barn_take_full(c, *main);
+	full = trade(h, c, *main);
 	if (full) {
 		*main = full;
 	} else {
-		n = class_get(c, (*main)->slot, (c->sheaf_cap + 1) / 2,
-			      c->sheaf_cap, flags);
+		n = order_get(c, (*main)->slot, (c->sheaf_cap + 1) / 2,
+			      c->sheaf_cap, flags, &o);
 		if (n < 0)
 			return n;
 		(*main)->n = (u32)n;
@@ -315,22 +446,31 @@ int heap_alloc_slow(struct heap *h, struct class *c, unsigned int flags,
 	int from;
 
 	if (h == &heap_none || READ_ONCE(c->sd->bypass) || !c->sheaf_cap)
-		return get_one(c, flags, slot);
+		return get_one(h, c, flags, slot);
 	b = get_bin(h, c);
 	if (!b)
-		return get_one(c, flags, slot);
+		return get_one(h, c, flags, slot);
 	main = bin_take(&b->main);
 	spare = bin_take(&b->spare);
 	from = main->n ? 0 : refill(h, c, &main, &spare, flags);
 	if (from >= 0 && main != &sheaf_none)
 		*slot = main->slot[--main->n];
 	else if (from >= 0)
-		from = get_one(c, flags, slot);
+		from = get_one(h, c, flags, slot);
 	put_sheaves(h, b, main, spare);
 	return from;
 }
 
 /* ---- Free ------------------------------------------------------------- */
+
+/* A full sheaf for everybody; false: it is to be emptied. */
+static bool leave_full(struct heap *h, struct class *c, struct sheaf *full)
+{
+	if (!h->stream)
+		return barn_put_full(c, full);
+	pending_add_sheaf(c->sd, full);
+	return true;
+}
 
 /*
  * Make room in the main sheaf of a bin that was taken out. main may be
@@ -359,14 +499,20 @@ static void flush(struct heap *h, struct class *c, struct sheaf **main,
 	}
 	shared_add(&c->rec->flushes, 1);
 	fresh = sheaf_new(c);
-	if (fresh && barn_put_full(c, *main)) {
+	if (fresh && leave_full(h, c, *main)) {
+		fresh->domain = domain_of_heap(h);
 		*main = fresh;
 		return;
 	}
 	if (fresh)
 		sheaf_drop(c, fresh);
+	if (h->stream) {
+		discard(h, *main);
+		*main = &sheaf_none;
+		return;
+	}
 	half = ((*main)->n + 1u) / 2;
-	class_put(c, (*main)->slot, half);
+	class_put(c, (*main)->slot, half, (*main)->domain);
 	(*main)->n -= half;
 	__builtin_memmove((*main)->slot, (*main)->slot + half,
 			  (*main)->n * sizeof(slot_t));
@@ -380,7 +526,7 @@ void heap_free_slow(struct heap *h, struct class *c, slot_t slot)
 	if (h != &heap_none && !READ_ONCE(c->sd->bypass) && c->sheaf_cap)
 		b = get_bin(h, c);
 	if (!b) {
-		put_one(c, slot);
+		put_one(h, c, slot);
 		return;
 	}
 	main = bin_take(&b->main);
@@ -390,7 +536,7 @@ void heap_free_slow(struct heap *h, struct class *c, slot_t slot)
 	if (main != &sheaf_none)
 		main->slot[main->n++] = slot;
 	else
-		put_one(c, slot);
+		put_one(h, c, slot);
 	put_sheaves(h, b, main, spare);
 }
 
@@ -469,6 +615,31 @@ static void heap_empty(struct heap *h)
 	}
 }
 
+static void free_bins(struct heap *h)
+{
+	u32 window;
+
+	for (window = 1; window < NR_WINDOWS; window++)
+		if (h->bins[window])
+			metapool_free(&h->sd->bin_pool, h->bins[window]);
+}
+
+/* The heap for a stream, of a thread that ends or a space that closes. */
+static void destroy_stream_heap(struct heap *own, struct heap *h)
+{
+	struct slabdev *sd = own->sd;
+	struct sheaf *stolen;
+
+	heap_empty(h);
+	lock_acquire(&sd->heaps_lock);
+	stolen = h->stolen;
+	own->next = h->next;
+	lock_release(&sd->heaps_lock);
+	free_sheaf_list(h, stolen);
+	free_bins(h);
+	metapool_free(&sd->heap_pool, h);
+}
+
 static void heap_destroy(struct heap *h)
 {
 	struct slabdev *sd = h->sd;
@@ -476,6 +647,8 @@ static void heap_destroy(struct heap *h)
 	struct sheaf *stolen;
 
 	change_begin(sd);
+	while (h->next)
+		destroy_stream_heap(h, h->next);
 	heap_empty(h);
 	lock_acquire(&sd->heaps_lock);
 	stolen = h->stolen;
@@ -493,9 +666,7 @@ static void heap_destroy(struct heap *h)
 	lock_release(&sd->heaps_lock);
 	change_end(sd);
 	h->thread->heap[sd->id] = &heap_none;
-	for (window = 1; window < NR_WINDOWS; window++)
-		if (h->bins[window])
-			metapool_free(&sd->bin_pool, h->bins[window]);
+	free_bins(h);
 	metapool_free(&sd->heap_pool, h);
 }
 
@@ -520,7 +691,7 @@ void heap_detach_all(struct slabdev *sd)
 
 /* ---- After a fork ----------------------------------------------------- */
 
-/* The forking thread keeps its sheaves, empty. */
+/* The forking thread keeps its own heap's sheaves, empty. No stream is here. */
 static void forget_sheaves(struct heap *h)
 {
 	struct sheaf *s;
@@ -541,6 +712,18 @@ static void forget_sheaves(struct heap *h)
 	h->stolen = NULL;
 }
 
+static void forget_stream_heaps(struct heap *own)
+{
+	struct heap *h;
+
+	for (h = own->next; h; h = h->next) {
+		forget_sheaves(h);
+		h->key = STREAM_NONE;
+		h->stream = NULL;
+	}
+	own->recent = &heap_none;
+}
+
 static void forget_heap_locked(struct slabdev *sd, struct heap *h)
 {
 	u32 window;
@@ -559,6 +742,7 @@ void heap_forget_all(struct slabdev *sd)
 
 	list_for_each_entry_safe(h, &sd->heaps, link) {
 		if (h == thread_self->heap[sd->id]) {
+			forget_stream_heaps(h);
 			forget_sheaves(h);
 			charged = h->charged;
 		} else {

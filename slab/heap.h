@@ -19,9 +19,16 @@
 #define SLAB_HEAP_H
 
 #include "slab/slab.h"
+#include "slab/stream.h"
 
 /* The calling thread's heap, made if need be; &heap_none: no host memory. */
 struct heap *heap_get(struct slabdev *sd);
+
+/* The thread's heap for an attached stream, made if need be, and the one that
+ * the fast paths look at next; NULL: no host memory. */
+struct heap *heap_of_stream(struct heap *own, struct stream *st);
+/* No heap has the stream any more. Their sheaves were taken. */
+void heap_release_stream(struct slabdev *sd, const struct stream *st);
 
 /*
  * heap_alloc_slow - a free object when the main sheaf has none

@@ -14,7 +14,12 @@
 #include "core/log.h"
 #include "core/overflow.h"
 #include "slab/alloc.h"
+#include "slab/class.h"
+#include "slab/graph.h"
+#include "slab/hazard_watch.h"
 #include "slab/heap.h"
+#include "slab/note.h"
+#include "slab/pending.h"
 #include "slab/reclaim.h"
 
 u64 large_roundup(u64 size)
@@ -49,16 +54,16 @@ static void unbook(struct slabdev *sd, bool huge, u64 usable)
 }
 
 /* Free slices; those of empty slabs too, if they may make it enough. */
-static u32 find_free(struct slabdev *sd, u32 n, u64 align)
+static u32 find_free(struct slabdev *sd, u32 n, u64 align, bool quiet)
 {
-	u32 slice = pool_alloc(sd, n, align);
+	u32 slice = pool_alloc(sd, n, align, quiet);
 	u64 kept = slice_offset((u32)READ_ONCE(sd->empty_slices));
 
 	if (slice != RANGE_NONE || !kept ||
 	    pool_free_bytes(sd) + kept < slice_offset(n))
 		return slice;
 	reclaim_kept(sd);
-	return pool_alloc(sd, n, align);
+	return pool_alloc(sd, n, align, quiet);
 }
 
 static int find_slices(struct slabdev *sd, u64 usable, u64 align, bool *huge,
@@ -74,20 +79,68 @@ static int find_slices(struct slabdev *sd, u64 usable, u64 align, bool *huge,
 		return reclaim_run(sd, (u32)n, max(align, SLICE_SIZE), NULL,
 				   flags, slice);
 	/* What is mapped, by an earlier object of the size or by priming. */
-	if (!pool_reuse_huge(sd, (u32)n, slice))
+	if (!(flags & GET_QUIET) && !pool_reuse_huge(sd, (u32)n, slice))
 		return 0;
-	*slice = find_free(sd, (u32)n, max(align, SLICE_SIZE));
+	*slice = find_free(sd, (u32)n, max(align, SLICE_SIZE),
+			   flags & GET_QUIET);
 	*huge = *slice == RANGE_NONE;
 	return *huge ? reclaim_huge(sd, (u32)n, flags, slice) : 0;
 }
 
-void *large_alloc(struct slabdev *sd, u64 size, u64 align, unsigned int flags)
+/*
+ * Slices for it: 1 when they were a large object's that the stream itself has
+ * pending, and are booked still; 0; or a negative errno.
+ */
+static int find_in_order(struct slabdev *sd, u64 usable, u64 align, bool *huge,
+			 unsigned int flags, const struct order *o, u32 *slice)
 {
+	if (order_is_bound(o))
+		return find_slices(sd, usable, align, huge, flags, slice);
+	if (o->stream && !o->stream->graph)
+		*slice = pending_take_large(sd, o->stream,
+					    (u32)(usable >> SLICE_SHIFT),
+					    align);
+	else if (o->stream)
+		*slice = graph_take_large(o->stream->graph, usable, align);
+	else
+		*slice = RANGE_NONE;
+	if (*slice != RANGE_NONE)
+		return 1;
+	flags |= o->stream && o->stream->graph ? GET_FOR_GRAPH : GET_QUIET;
+	return find_slices(sd, usable, align, huge, flags, slice);
+}
+
+static void *begin(struct slabdev *sd, u32 slice, u64 size)
+{
+	WRITE_ONCE(sd->slabs[slice].size, size);
+	heap_count_alloc(heap_get(sd), sd->class[CLASS_LARGE], size);
+	tag_store(&sd->tags[slice_offset(slice) >> GRANULE_SHIFT],
+		  tag_make(CODE_LARGE));
+	return to_ptr(space_addr(sd, slice_offset(slice)));
+}
+
+/* A graph cannot have it: its memory is complete, and goes back. */
+static void *undo(struct slabdev *sd, u32 slice, u64 size, int err)
+{
+	struct class *c = sd->class[CLASS_LARGE];
+	struct heap *h = heap_get(sd);
+
+	(void)tag_take(&sd->tags[slice_offset(slice) >> GRANULE_SHIFT]);
+	heap_count_free(h, c, size);
+	heap_uncount(h, c, size);
+	large_give_back(sd, slice, DOMAIN_COMPLETE);
+	return alloc_failed(sd, c, err);
+}
+
+static void *find_large(struct slabdev *sd, u64 size, u64 align,
+			unsigned int flags, const struct order *o)
+{
+	struct order have = order_to_have(sd, o);
 	u64 usable = large_roundup(size);
 	/* Aligned beyond a chunk, it has to be found inside shared ones. */
 	bool huge = usable > SHARED_MAX && align <= sd->vmm.chunk_size;
-	struct heap *h = heap_get(sd);
 	u32 slice;
+	void *p;
 	int err;
 
 	if (!usable)
@@ -95,35 +148,71 @@ void *large_alloc(struct slabdev *sd, u64 size, u64 align, unsigned int flags)
 				    error_set(-EOVERFLOW, "%llu bytes cannot "
 					      "be rounded to slices",
 					      (unsigned long long)size));
-	err = find_slices(sd, usable, align, &huge, flags, &slice);
-	if (err)
+	err = find_in_order(sd, usable, align, &huge, flags, &have, &slice);
+	if (err < 0)
 		return alloc_failed(sd, sd->class[CLASS_LARGE], err);
-	WRITE_ONCE(sd->slabs[slice].size, size);
-	/* What an earlier slab left would mislead a question after the end. */
-	WRITE_ONCE(sd->slabs[slice].back, 0);
-	slab_publish(&sd->slabs[slice], CLASS_LARGE,
-		     huge ? SLAB_HUGE : SLAB_LARGE);
-	book(sd, huge, usable);
-	heap_count_alloc(h, sd->class[CLASS_LARGE], size);
-	tag_store(&sd->tags[slice_offset(slice) >> GRANULE_SHIFT],
-		  tag_make(CODE_LARGE));
-	return to_ptr(space_addr(sd, slice_offset(slice)));
+	if (!err) {
+		WRITE_ONCE(sd->slabs[slice].size, size);
+		/* What an earlier slab left would mislead a question after the
+		 * end. */
+		WRITE_ONCE(sd->slabs[slice].back, 0);
+		slab_publish(&sd->slabs[slice], CLASS_LARGE,
+			     huge ? SLAB_HUGE : SLAB_LARGE);
+		book(sd, huge, usable);
+	}
+	p = begin(sd, slice, size);
+	if (!have.stream || !have.stream->graph)
+		return p;
+	err = graph_own(have.stream->graph, slice_offset(slice));
+	return err ? undo(sd, slice, size, err) : p;
 }
 
-void large_free(struct slabdev *sd, u64 offset)
+void *large_alloc(struct slabdev *sd, u64 size, u64 align, unsigned int flags,
+		  const struct order *o)
 {
-	u32 slice = (u32)(offset >> SLICE_SHIFT);
+	return watch_alloc(sd, find_large(sd, size, align, flags, o),
+			   large_roundup(size), o);
+}
+
+void large_give_back(struct slabdev *sd, u32 slice, u16 domain)
+{
 	struct slab *s = sd->slabs + slice;
 	bool huge = slab_state(s) == SLAB_HUGE;
-	u64 size = s->size, usable = large_roundup(size);
+	u64 usable = large_roundup(s->size);
+	stamp_t stamp = 0;
 
-	heap_count_free(heap_get(sd), sd->class[CLASS_LARGE], size);
+	/* That of complete memory is no newer than what is quiet. */
+	if (domain == DOMAIN_BOUND)
+		stamp = stamp_now(&sd->vmm);
+	else
+		stamp = (stamp_t)vmm_quiet(&sd->vmm);
 	unbook(sd, huge, usable);
 	slab_unpublish(s);
 	if (huge)
 		pool_free_huge(sd, slice);
 	else
-		pool_free(sd, slice, (u32)(usable >> SLICE_SHIFT));
+		pool_free(sd, slice, (u32)(usable >> SLICE_SHIFT), stamp);
+}
+
+void large_free(struct slabdev *sd, u64 offset, const struct order *o,
+		struct note *note)
+{
+	u32 slice = (u32)(offset >> SLICE_SHIFT);
+	struct graph *g = graph_of_free(o, note);
+
+	heap_count_free(heap_get(sd), sd->class[CLASS_LARGE],
+			sd->slabs[slice].size);
+	if (g) {
+		graph_put(g, offset, note);
+		return;
+	}
+	if (note || !order_is_bound(o))
+		pending_add_large(sd, slice, o, note ? note->use : NULL,
+				  note ? note->nr : 0);
+	else
+		large_give_back(sd, slice, sd->domain);
+	if (note)
+		note_free(sd, note);
 }
 
 bool large_is_live(struct slabdev *sd, u32 slice)

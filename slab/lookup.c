@@ -11,6 +11,7 @@
 #include "slab/alloc.h"
 #include "slab/class.h"
 #include "slab/tiny.h"
+#include "slab/visit.h"
 
 static void lookup_object(struct slabdev *sd, struct place *at)
 {
@@ -115,4 +116,14 @@ void lookup(struct slabdev *sd, const void *p, struct place *at)
 		lookup_gone(sd, at);
 		break;
 	}
+}
+
+bool lookup_live(struct slabdev *sd, const void *p, struct place *at)
+{
+	u32 side = visit_begin(sd);
+
+	lookup(sd, p, at);
+	visit_end(sd, side);
+	return (at->kind == PLACE_OBJECT || at->kind == PLACE_LARGE) &&
+	       at->start && at->live;
 }

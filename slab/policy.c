@@ -8,19 +8,62 @@
 #include "core/usercopy.h"
 #include "slab/alloc.h"
 #include "slab/health.h"
+#include "slab/pending.h"
 #include "slab/policy.h"
 #include "slab/reclaim.h"
+#include "slab/steal.h"
 
-void policy_apply(struct slabdev *sd, u32 mode, u64 keep_bytes)
+/*
+ * Which fast paths there may be. Sheaves keep a free object from others, and
+ * a free that pushes into one does not ask whose order it is in.
+ */
+static void choose_paths_locked(struct slabdev *sd)
+{
+	struct pool *p = &sd->pool;
+	bool slow = sd->host_order || sd->bound_captured || sd->hazard;
+
+	WRITE_ONCE(sd->bypass, !sd->use_sheaves || sd->dead ||
+			       sd->policy == SLABDEV_AGGRESSIVE ||
+			       sd->bound_captured);
+	lock_acquire(&p->lock);
+	sd->slow_frees = slow;
+	WRITE_ONCE(sd->free_slots, slow ? 0 : sd->high_slots);
+	lock_release(&p->lock);
+}
+
+void policy_apply(struct slabdev *sd, const struct slabdev_policy *policy)
 {
 	lock_acquire(&sd->lock);
-	WRITE_ONCE(sd->policy_keep, keep_bytes);
-	WRITE_ONCE(sd->policy, mode);
-	WRITE_ONCE(sd->bypass, !sd->use_sheaves || mode == SLABDEV_AGGRESSIVE ||
-			       sd->dead);
-	WRITE_ONCE(sd->rec->policy_mode, mode);
-	WRITE_ONCE(sd->rec->policy_keep, keep_bytes);
+	WRITE_ONCE(sd->policy_keep, policy->keep_bytes);
+	WRITE_ONCE(sd->policy_flags, policy->flags);
+	WRITE_ONCE(sd->policy, policy->mode);
+	choose_paths_locked(sd);
+	WRITE_ONCE(sd->rec->policy_mode, policy->mode);
+	WRITE_ONCE(sd->rec->policy_keep, policy->keep_bytes);
 	lock_release(&sd->lock);
+}
+
+static void set_captured(struct slabdev *sd, bool captured, struct stream *st)
+{
+	lock_acquire(&sd->lock);
+	sd->bound_captured = captured;
+	WRITE_ONCE(sd->bound, st);
+	choose_paths_locked(sd);
+	lock_release(&sd->lock);
+}
+
+void policy_begin_capture(struct slabdev *sd, struct stream *st)
+{
+	set_captured(sd, true, st);
+	/* Pairs with put_sheaves(). */
+	if (sd->use_sheaves)
+		os_membarrier();
+	take_back(sd, NULL);
+}
+
+void policy_end_capture(struct slabdev *sd, struct stream *st)
+{
+	set_captured(sd, false, sd->host_order ? st : NULL);
 }
 
 int slabdev_set_policy(struct slabdev *sd, const struct slabdev_policy *user)
@@ -37,10 +80,12 @@ int slabdev_set_policy(struct slabdev *sd, const struct slabdev_policy *user)
 	if (err)
 		return err;
 	if (policy.mode < SLABDEV_RETAIN || policy.mode > SLABDEV_AGGRESSIVE ||
-	    policy.reserved)
+	    (policy.flags & ~SLABDEV_POLICY_STREAM_WAITS))
 		return error_set(-EINVAL, "policy.mode %u is none of the enum "
-				 "slabdev_policy_mode", policy.mode);
-	policy_apply(sd, policy.mode, policy.keep_bytes);
+				 "slabdev_policy_mode, or policy.flags %#x has "
+				 "bits that this version does not know",
+				 policy.mode, policy.flags);
+	policy_apply(sd, &policy);
 	if (policy.mode == SLABDEV_AGGRESSIVE) {
 		/* Pairs with put_sheaves(): whoever has not seen the change
 		 * has put its sheaves where they are found now. */
@@ -83,5 +128,8 @@ int slabdev_poll(struct slabdev *sd)
 {
 	int err = space_check(sd, "slabdev_poll");
 
-	return err ? err : space_failed(sd, reclaim_poll(sd));
+	if (err)
+		return err;
+	pending_poll(sd);
+	return space_failed(sd, reclaim_poll(sd));
 }

@@ -13,6 +13,11 @@
 
 #include "slab/slab.h"
 
-void policy_apply(struct slabdev *sd, u32 mode, u64 keep_bytes);
+void policy_apply(struct slabdev *sd, const struct slabdev_policy *policy);
+
+/* While a capture of the bound stream is declared, calls without a stream take
+ * slow paths, which see that it is @st. */
+void policy_begin_capture(struct slabdev *sd, struct stream *st);
+void policy_end_capture(struct slabdev *sd, struct stream *st);
 
 #endif /* SLAB_POLICY_H */

@@ -115,7 +115,8 @@ static void note_alloc_locked(struct slabdev *sd, u32 first, u32 n)
 	publish_free_locked(sd);
 }
 
-static void note_free_locked(struct slabdev *sd, u32 first, u32 n)
+static void note_free_locked(struct slabdev *sd, u32 first, u32 n,
+			     stamp_t stamp)
 {
 	struct pool *p = &sd->pool;
 	u32 chunk, last = (first + n - 1) / p->chunk_slices;
@@ -124,6 +125,7 @@ static void note_free_locked(struct slabdev *sd, u32 first, u32 n)
 		struct pool_chunk *c = chunk_of(p, chunk);
 
 		c->used -= overlap(p, chunk, first, n);
+		c->stamp = stamp_newer(c->stamp, stamp);
 		if (!c->used)
 			bitmap_set(vacant_map(p), chunk);
 	}
@@ -162,9 +164,25 @@ static int grow_tables_locked(struct slabdev *sd, u32 end)
 	 * object has learnt of it in order. */
 	high_slots = min(vmm_chunk_offset(&sd->vmm, end),
 			 sd->vmm.base_bytes) >> GRANULE_SHIFT;
-	if (!READ_ONCE(sd->dead))
-		store_release(&sd->high_slots, high_slots);
+	if (READ_ONCE(sd->dead))
+		return 0;
+	store_release(&sd->high_slots, high_slots);
+	if (!sd->slow_frees)
+		store_release(&sd->free_slots, high_slots);
 	return 0;
+}
+
+/* An idle mapping that is used again may still be worked on. */
+static stamp_t mapped_stamp(struct slabdev *sd, u32 first, u32 nr)
+{
+	u64 newest = 0;
+	u32 i;
+
+	if (vmm_quiet(&sd->vmm) == VMM_ALWAYS_QUIET)
+		return 0;
+	for (i = 0; i < nr; i++)
+		newest = max(newest, vmm_chunk_stamp(&sd->vmm, first + i));
+	return newest ? (stamp_t)newest : (stamp_t)vmm_quiet(&sd->vmm);
 }
 
 /*
@@ -175,6 +193,7 @@ static int add_chunks(struct slabdev *sd, u32 first, u32 nr, u32 handle_chunks)
 {
 	struct pool *p = &sd->pool;
 	u32 slice = first * p->chunk_slices, n = nr * p->chunk_slices;
+	stamp_t stamp = mapped_stamp(sd, first, nr);
 	u32 i;
 	int err;
 
@@ -193,7 +212,7 @@ static int add_chunks(struct slabdev *sd, u32 first, u32 nr, u32 handle_chunks)
 		u32 len = min(handle_chunks, nr - begin);
 
 		*chunk_of(p, first + i) = (struct pool_chunk){
-			.first = first + begin, .nr = len,
+			.first = first + begin, .nr = len, .stamp = stamp,
 		};
 		bitmap_set(vacant_map(p), first + i);
 	}
@@ -226,14 +245,24 @@ static u32 growth_handle(const struct slabdev *sd, u32 nr)
 	return (u32)min((u64)nr, max(most, (u64)1));
 }
 
-static int map_and_add(struct slabdev *sd, u32 nr, u32 handle_chunks)
+static int map_chunks(struct slabdev *sd, u32 nr, u32 handle_chunks,
+		      enum pool_need need, u32 *first)
+{
+	if (need == NEED_ANY)
+		return vmm_map(&sd->vmm, nr, handle_chunks, first);
+	return vmm_map_quiet(&sd->vmm, nr, handle_chunks, need == NEED_STILL,
+			     first);
+}
+
+static int map_and_add(struct slabdev *sd, u32 nr, u32 handle_chunks,
+		       enum pool_need need)
 {
 	struct steady before;
 	u32 first;
 	int err;
 
 	before = steady_begin(sd);
-	err = vmm_map(&sd->vmm, nr, handle_chunks, &first);
+	err = map_chunks(sd, nr, handle_chunks, need, &first);
 	if (err)
 		return err;
 	steady_end(sd, before);
@@ -295,12 +324,12 @@ static int extend(struct slabdev *sd, u32 n)
 	return err;
 }
 
-int pool_grow(struct slabdev *sd, u32 n, u64 align)
+int pool_grow(struct slabdev *sd, u32 n, u64 align, enum pool_need need)
 {
 	u64 chunk = sd->vmm.chunk_size;
 	u64 nr = div_round_up(n, sd->chunk_slices);
 
-	if (align == SLICE_SIZE && !extend(sd, n))
+	if (align == SLICE_SIZE && need == NEED_ANY && !extend(sd, n))
 		return 0;
 
 	/* Any start is aligned to a chunk; more has to be found inside. */
@@ -309,7 +338,7 @@ int pool_grow(struct slabdev *sd, u32 n, u64 align)
 	if (nr > sd->pool.max_chunks)
 		return error_set(-ENOMEM, "%llu chunks are more than a space "
 				 "can address", (unsigned long long)nr);
-	return map_and_add(sd, (u32)nr, growth_handle(sd, (u32)nr));
+	return map_and_add(sd, (u32)nr, growth_handle(sd, (u32)nr), need);
 }
 
 int pool_prime(struct slabdev *sd, u64 chunks)
@@ -320,7 +349,8 @@ int pool_prime(struct slabdev *sd, u64 chunks)
 		return error_set(-ENOMEM, "cannot prime %llu chunks: more than "
 				 "a space can address",
 				 (unsigned long long)chunks);
-	return map_and_add(sd, (u32)chunks, (u32)min(per_handle, chunks));
+	return map_and_add(sd, (u32)chunks, (u32)min(per_handle, chunks),
+			   NEED_ANY);
 }
 
 /* ---- Runs ------------------------------------------------------------- */
@@ -349,13 +379,82 @@ static u32 alloc_by_address_locked(struct slabdev *sd, u32 n, u64 align)
 	return first + skip;
 }
 
-u32 pool_alloc(struct slabdev *sd, u32 n, u64 align)
+/* The first chunk of a run whose free slices may still be worked on. */
+static u32 first_busy_locked(struct slabdev *sd, u32 first, u32 n)
+{
+	struct pool *p = &sd->pool;
+	u32 chunk, last = (first + n - 1) / p->chunk_slices;
+
+	for (chunk = first / p->chunk_slices; chunk <= last; chunk++)
+		if (!stamp_is_quiet(chunk_of(p, chunk)->stamp, &sd->vmm))
+			return chunk;
+	return RANGE_NONE;
+}
+
+/* Of the free run [@at, @end): aligned, in chunks that are quiet. */
+static u32 quiet_part_locked(struct slabdev *sd, u32 at, u32 end, u32 n,
+			     u64 align)
+{
+	u64 addr;
+	u32 busy;
+
+	for (;;) {
+		addr = space_addr(sd, slice_offset(at));
+		at += (u32)((align_up(addr, align) - addr) >> SLICE_SHIFT);
+		if (at >= end || end - at < n)
+			return RANGE_NONE;
+		busy = first_busy_locked(sd, at, n);
+		if (busy == RANGE_NONE)
+			return at;
+		at = (busy + 1) * sd->pool.chunk_slices;
+	}
+}
+
+static u32 alloc_quiet_locked(struct slabdev *sd, u32 n, u64 align)
+{
+	struct range *r = &sd->pool.slices;
+	u32 at = 0, len, found;
+
+	for (; at < r->end; at += len) {
+		if (!range_has(r, at)) {
+			len = 1;
+			continue;
+		}
+		len = range_len(r, at);
+		if (!range_is_free(r, at) || len < n)
+			continue;
+		found = quiet_part_locked(sd, at, at + len, n, align);
+		if (found != RANGE_NONE) {
+			range_alloc_at(r, found, n);
+			return found;
+		}
+	}
+	return RANGE_NONE;
+}
+
+stamp_t pool_stamp(struct slabdev *sd, u32 first, u32 n)
+{
+	struct pool *p = &sd->pool;
+	u32 chunk, last = (first + n - 1) / p->chunk_slices;
+	stamp_t stamp;
+
+	lock_acquire(&p->lock);
+	stamp = chunk_of(p, last)->stamp;
+	for (chunk = first / p->chunk_slices; chunk < last; chunk++)
+		stamp = stamp_newer(stamp, chunk_of(p, chunk)->stamp);
+	lock_release(&p->lock);
+	return stamp;
+}
+
+u32 pool_alloc(struct slabdev *sd, u32 n, u64 align, bool quiet)
 {
 	struct pool *p = &sd->pool;
 	u32 first;
 
 	lock_acquire(&p->lock);
-	if (align <= sd->vmm.chunk_size)
+	if (quiet && vmm_quiet(&sd->vmm) != VMM_ALWAYS_QUIET)
+		first = alloc_quiet_locked(sd, n, align);
+	else if (align <= sd->vmm.chunk_size)
 		first = range_alloc(&p->slices, n, (u32)(align >> SLICE_SHIFT));
 	else
 		first = alloc_by_address_locked(sd, n, align);
@@ -404,15 +503,22 @@ static bool vacant_handle_in_locked(struct pool *p, u32 slice, u32 n,
 	return false;
 }
 
-void pool_free(struct slabdev *sd, u32 first, u32 n)
+/* Nothing is unmapped while a capture runs. */
+static bool gives_back_at_once(const struct slabdev *sd)
+{
+	return READ_ONCE(sd->policy) == SLABDEV_AGGRESSIVE &&
+	       !READ_ONCE(sd->streams.nr_captures);
+}
+
+void pool_free(struct slabdev *sd, u32 first, u32 n, stamp_t stamp)
 {
 	struct pool *p = &sd->pool;
 	struct pool_chunk handle;
 
 	lock_acquire(&p->lock);
 	range_free(&p->slices, first, n);
-	note_free_locked(sd, first, n);
-	while (READ_ONCE(sd->policy) == SLABDEV_AGGRESSIVE &&
+	note_free_locked(sd, first, n, stamp);
+	while (gives_back_at_once(sd) &&
 	       vacant_handle_in_locked(p, first, n, &handle)) {
 		take_out_locked(sd, handle);
 		lock_release(&p->lock);
@@ -496,7 +602,7 @@ int pool_reuse_huge(struct slabdev *sd, u32 n, u32 *first)
 	return err ? err : add_huge(sd, chunk, (u32)nr, first);
 }
 
-int pool_alloc_huge(struct slabdev *sd, u32 n, u32 *first)
+int pool_alloc_huge(struct slabdev *sd, u32 n, enum pool_need need, u32 *first)
 {
 	u64 nr = div_round_up(n, sd->chunk_slices);
 	struct steady before;
@@ -508,7 +614,7 @@ int pool_alloc_huge(struct slabdev *sd, u32 n, u32 *first)
 				 "can address",
 				 (unsigned long long)slice_offset(n));
 	before = steady_begin(sd);
-	err = vmm_map(&sd->vmm, (u32)nr, (u32)nr, &chunk);
+	err = map_chunks(sd, (u32)nr, (u32)nr, need, &chunk);
 	if (err)
 		return err;
 	steady_end(sd, before);
@@ -527,8 +633,7 @@ void pool_free_huge(struct slabdev *sd, u32 first)
 	publish_free_locked(sd);
 	lock_release(&p->lock);
 	vmm_unmap(&sd->vmm, first / p->chunk_slices,
-		  READ_ONCE(sd->policy) == SLABDEV_AGGRESSIVE ?
-		  VMM_RELEASE : VMM_KEEP_MAPPED);
+		  gives_back_at_once(sd) ? VMM_RELEASE : VMM_KEEP_MAPPED);
 }
 
 /* ---- Looking things up ------------------------------------------------ */

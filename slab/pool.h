@@ -23,7 +23,7 @@
 #include "core/lock.h"
 #include "core/range.h"
 #include "core/resv.h"
-#include "vmm/vmm.h"
+#include "slab/stamp.h"
 
 struct slabdev;
 
@@ -31,6 +31,7 @@ struct pool_chunk {
 	u32 first;	/* first chunk of the handle */
 	u32 nr;		/* chunks of the handle; 0: not in the pool */
 	u32 used;	/* slices that are allocated */
+	stamp_t stamp;	/* of the others, the newest */
 };
 
 struct pool {
@@ -50,14 +51,25 @@ int __must_check pool_init(struct slabdev *sd);
 void pool_fini(struct slabdev *sd);
 
 /* A run of @n slices, its address a multiple of @align (a power of two, at
- * least SLICE_SIZE), from mapped chunks only. RANGE_NONE: there is none. */
-u32 pool_alloc(struct slabdev *sd, u32 n, u64 align);
-/* Free a run. Under SLABDEV_AGGRESSIVE gives emptied handles back at once; what
+ * least SLICE_SIZE), from mapped chunks only; @quiet: that no work uses any
+ * more. RANGE_NONE: there is none. */
+u32 pool_alloc(struct slabdev *sd, u32 n, u64 align, bool quiet);
+/* When a run that was just allocated was used last, or later. */
+stamp_t pool_stamp(struct slabdev *sd, u32 first, u32 n);
+/* Free a run that was used last at @stamp. Under SLABDEV_AGGRESSIVE gives emptied handles back at once; what
  * the backend refuses to take is lost, and the vmm reports it. */
-void pool_free(struct slabdev *sd, u32 first, u32 n);
+void pool_free(struct slabdev *sd, u32 first, u32 n, stamp_t stamp);
 
-/* Map chunks so that pool_alloc(@n, @align) can succeed. */
-int __must_check pool_grow(struct slabdev *sd, u32 n, u64 align);
+/* What kind of memory is to be mapped. */
+enum pool_need {
+	NEED_ANY,
+	NEED_QUIET,	/* that no work uses any more */
+	NEED_STILL,	/* the same, and nothing may be unmapped or waited for */
+};
+
+/* Map chunks so that pool_alloc(@n, @align, @quiet) can succeed. */
+int __must_check pool_grow(struct slabdev *sd, u32 n, u64 align,
+			   enum pool_need need);
 /* Map @chunks more, free, in handles of up to 1 GiB. */
 int __must_check pool_prime(struct slabdev *sd, u64 chunks);
 /* Give vacant handles back as long as @keep bytes of slices stay free. */
@@ -66,7 +78,8 @@ int pool_trim(struct slabdev *sd, u64 keep, enum vmm_giveback how);
 u64 pool_free_bytes(struct slabdev *sd);
 
 /* A handle of its own for one huge object of @n slices. */
-int __must_check pool_alloc_huge(struct slabdev *sd, u32 n, u32 *first);
+int __must_check pool_alloc_huge(struct slabdev *sd, u32 n, enum pool_need need,
+				 u32 *first);
 /* The same from idle mappings only, without any backend call; -ENOENT. */
 int __must_check pool_reuse_huge(struct slabdev *sd, u32 n, u32 *first);
 void pool_free_huge(struct slabdev *sd, u32 first);

@@ -6,6 +6,7 @@
 #include "slab/class.h"
 #include "slab/heap.h"
 #include "slab/oom.h"
+#include "slab/pending.h"
 #include "slab/reclaim.h"
 #include "slab/shrinker.h"
 #include "slab/steal.h"
@@ -22,12 +23,12 @@ struct request {
 };
 
 /*
- * What was done last to find memory. The first two steps come before mapping
+ * What was done last to find memory. Those up to STEP_GATHER come before mapping
  * more, the others after it was refused.
  */
 enum step {
-	STEP_LOOK, STEP_KEPT, STEP_GATHER,
-	STEP_VACANT, STEP_TAKE_BACK, STEP_SHRINK,
+	STEP_LOOK, STEP_PENDING, STEP_KEPT, STEP_GATHER,
+	STEP_VACANT, STEP_TAKE_BACK, STEP_WAIT, STEP_SHRINK,
 };
 
 /* A shrinker that says it freed something, and did not, ends here. */
@@ -36,19 +37,22 @@ enum step {
 /* 0 done, 1 the class can do without, -ENOENT nothing there. */
 static int look(struct request *q)
 {
-	if (q->class && class_has_free(q->class))
+	if (q->class && class_has_free(q->class, q->flags))
 		return 1;
 	if (!q->align)
 		return -ENOENT;
-	*q->slice = pool_alloc(q->sd, q->n, q->align);
+	*q->slice = pool_alloc(q->sd, q->n, q->align, q->flags & GET_QUIET);
 	return *q->slice == RANGE_NONE ? -ENOENT : 0;
 }
 
 static int grow(struct request *q)
 {
+	enum pool_need need = q->flags & GET_STILL ? NEED_STILL :
+			      q->flags & GET_QUIET ? NEED_QUIET : NEED_ANY;
+
 	if (!q->align)
-		return pool_alloc_huge(q->sd, q->n, q->slice);
-	return pool_grow(q->sd, q->n, q->align);
+		return pool_alloc_huge(q->sd, q->n, need, q->slice);
+	return pool_grow(q->sd, q->n, q->align, need);
 }
 
 static u64 request_bytes(const struct request *q)
@@ -77,6 +81,21 @@ static void spare_vacant_handles(struct slabdev *sd)
 	pool_trim(sd, 0, VMM_KEEP_HANDLE);
 }
 
+/* Wait for what streams have freed, and for a stream that asks also for what
+ * the bound one has. False: nothing came of it. */
+static bool wait_for_device(struct request *q)
+{
+	bool waited = false;
+
+	if (q->flags & GET_NO_WAIT)
+		return false;
+	if (pending_any(q->sd))
+		waited = !pending_wait(q->sd);
+	if (q->flags & GET_QUIET)
+		waited |= !vmm_settle(&q->sd->vmm, true);
+	return waited;
+}
+
 /* Do the next thing that may help. False: there is nothing left to do. */
 static bool next_step(struct request *q, enum step *step, u32 *rounds)
 {
@@ -92,6 +111,14 @@ static bool next_step(struct request *q, enum step *step, u32 *rounds)
 		spare_vacant_handles(q->sd);
 		return true;
 	case STEP_TAKE_BACK:
+		*step = STEP_WAIT;
+		if (wait_for_device(q)) {
+			take_back(q->sd, NULL);
+			spare_vacant_handles(q->sd);
+			return true;
+		}
+		/* fallthrough */
+	case STEP_WAIT:
 	case STEP_SHRINK:
 		*step = STEP_SHRINK;
 		/* A shrinker that allocates must not call itself. */
@@ -124,9 +151,32 @@ static bool gather(struct request *q)
 	return true;
 }
 
+/* See which events are done. False: nothing can have become free. */
+static bool settle(struct request *q)
+{
+	struct slabdev *sd = q->sd;
+	u64 quiet = vmm_quiet(&sd->vmm), before;
+
+	before = READ_ONCE(sd->rec->pending_bytes);
+	if (before)
+		pending_poll(sd);
+	if (q->flags & GET_QUIET && quiet != VMM_ALWAYS_QUIET &&
+	    !READ_ONCE(sd->streams.nr_captures))
+		(void)vmm_settle(&sd->vmm, false);
+	return READ_ONCE(sd->rec->pending_bytes) < before ||
+	       vmm_quiet(&sd->vmm) != quiet;
+}
+
 /* What is tried before mapping more, once each. False: nothing was done. */
 static bool put_together(struct request *q, enum step *step)
 {
+	if (q->flags & GET_STILL)
+		return false;
+	if (*step < STEP_PENDING) {
+		*step = STEP_PENDING;
+		if (settle(q))
+			return true;
+	}
 	/* A huge object takes no free slices. */
 	if (!q->align)
 		return false;
@@ -164,7 +214,8 @@ static int find_memory(struct request *q)
 			return 0;
 		if (!err)
 			continue;
-		if (!is_lack_of_memory(err) || !next_step(q, &step, &rounds))
+		if (!is_lack_of_memory(err) || q->flags & GET_STILL ||
+		    !next_step(q, &step, &rounds))
 			return err;
 	}
 }
@@ -174,12 +225,14 @@ static int serve(struct request *q)
 	char text[ERROR_TEXT_MAX];
 	int err;
 
+	if (q->sd->stream && !(q->flags & GET_QUIET))
+		pending_notice_capture(q->sd, q->sd->stream);
 	error_save(text);
 	err = find_memory(q);
 	/* What failed on the way is no failure of the caller's. */
 	if (err >= 0)
 		error_restore(text);
-	if (err >= 0 && !(q->flags & GET_NO_GROW))
+	if (err >= 0 && !(q->flags & (GET_NO_GROW | GET_STILL)))
 		reclaim_poll(q->sd);
 	else if (is_lack_of_memory(err) &&
 		 !(q->flags & (GET_NO_GROW | GET_NO_REPORT)))
@@ -193,7 +246,7 @@ int reclaim_run(struct slabdev *sd, u32 n, u64 align, struct class *c,
 	struct request q = { sd, c, n, align, flags, slice };
 
 	/* The usual case: a free run, and nothing else to do. */
-	*slice = pool_alloc(sd, n, align);
+	*slice = pool_alloc(sd, n, align, flags & GET_QUIET);
 	if (*slice != RANGE_NONE)
 		return 0;
 	return serve(&q);
@@ -229,6 +282,8 @@ int reclaim_poll(struct slabdev *sd)
 	u64 keep = READ_ONCE(sd->policy_keep);
 	u64 retained = pool_free_bytes(sd) + READ_ONCE(sd->vmm.cnt->idle);
 
+	if (READ_ONCE(sd->streams.nr_captures))
+		return 0;
 	switch (READ_ONCE(sd->policy)) {
 	case SLABDEV_TRIM:
 		return retained > keep ? give_back(sd, keep, false) : 0;
@@ -244,6 +299,8 @@ int reclaim_poll(struct slabdev *sd)
 int reclaim_trim(struct slabdev *sd, u64 keep)
 {
 	take_back(sd, NULL);
+	if (!pending_wait(sd))
+		take_back(sd, NULL);
 	shared_add(&sd->rec->trims, 1);
 	return give_back(sd, keep, true);
 }

@@ -3,11 +3,12 @@
  * reclaim.h - finding memory when there is none, and the policy.
  *
  * A run of slices is looked for in this order, each step followed by a new
- * look: free slices; the empty slabs that classes keep; if enough is free, but
- * in pieces, what threads hold in their sheaves and barns, which may join them;
+ * look: free slices; what streams have freed and is done; the empty slabs that
+ * classes keep; if enough is free, but in pieces, what threads hold in their sheaves and barns, which may join them;
  * mapping more (where a huge object begins that has found no free slices);
  * vacant chunks elsewhere, whose handles can be mapped where the run needs
- * them; all sheaves and barns; the shrinkers, as long as they free something.
+ * them; all sheaves and barns, of streams too; waiting for the device; the
+ * shrinkers, as long as they free something.
  * Only then does the request fail, with a report. The cheap steps come first;
  * none of them holds a lock while the backend or a shrinker works.
  */

@@ -85,6 +85,7 @@
 #include "core/thread.h"
 #include "slab/layout.h"
 #include "slab/pool.h"
+#include "slab/stamp.h"
 #include "slab/tags.h"
 #include "vmm/vmm.h"
 
@@ -136,7 +137,7 @@ struct slab {
 	u8 state;		/* enum slab_state */
 	u8 list;		/* index in class->list[] */
 	u16 back;		/* slices back to the slab's first one */
-	u32 reserved;
+	stamp_t stamp;		/* OBJECTS, TINY: class lock, see stamp.h */
 };
 static_assert(sizeof(struct slab) == 32, "half a byte an object of 256 bytes");
 
@@ -166,11 +167,16 @@ static inline void slab_unpublish(struct slab *s)
 
 /* ---- Sheaves and heaps ------------------------------------------------ */
 
-/* When the work that used a free object is done: host spaces, at once. */
+/*
+ * In whose order a free object is: who may have it without waiting.
+ * DOMAIN_STREAM + n: the stream that has number n (stream.h).
+ */
 enum order_domain {
-	DOMAIN_HOST_COMPLETE = 0,
+	DOMAIN_COMPLETE,	/* no work uses it: anybody */
+	DOMAIN_BOUND,		/* the bound stream */
+	DOMAIN_STREAM,
+	DOMAIN_UNPROVEN = 0xffff,	/* a stream that no event can reach */
 };
-
 
 /* A free object: its offset in units of the class (granules, or less). */
 typedef u32 slot_t;
@@ -180,7 +186,7 @@ struct sheaf {
 	u32 cap;
 	struct sheaf *next;	/* in the barn, or in a thief's hands */
 	u16 class;
-	u16 domain;		/* enum order_domain, of every object in it */
+	u16 domain;		/* of every object in it: enum order_domain */
 	slot_t slot[];
 };
 
@@ -191,15 +197,31 @@ struct bin {
 
 #define GAINED_MAX 512u
 
+/* Stands for no stream: nobody's handle. */
+#define STREAM_NONE ((slabdev_stream_t)~(uintptr_t)1)
+
+/*
+ * A thread has one heap in a space for the bound stream, its *own* heap, and
+ * one for each attached stream that it uses, which borrows the counters and the
+ * budget of the first (stream.h).
+ */
 struct heap {
 	/* First: what a class number finds without an offset. */
 	struct bin bin[CLASS_WINDOW] __aligned_to(CACHE_LINE);
 	u32 busy;		/* owner: inside a fast path */
 	u32 refused;		/* owner: sheaves that did not fit the budget */
 	struct slabdev_seg_counters *count;	/* owner: window 0 */
+	/* The handle of .stream; STREAM_NONE for ever in an own heap, and while
+	 * no stream has it. Cleared by others. */
+	slabdev_stream_t key;
+	struct heap *recent;	/* own heaps, owner: a stream's, or heap_none */
 	struct slabdev *sd;	/* const */
 	struct thread *thread;	/* const */
-	struct list link;	/* heaps lock: sd->heaps */
+	struct stream *stream;	/* NULL: an own heap; heaps lock */
+	struct heap *own;	/* const: the same thread's own heap */
+	struct heap *next;	/* own heaps and behind: the thread's; only the
+				 * owner adds, at the front; heaps lock */
+	struct list link;	/* own heaps; heaps lock: sd->heaps */
 	u64 charged;		/* atomic: bytes that the sheaves may hold */
 	/* Owner; windows above the first, made on first use. */
 	struct bin *bins[NR_WINDOWS];			/* [0] is bin */
@@ -261,6 +283,37 @@ static inline struct slabdev_cache *class_cache(struct class *c)
 	return (struct slabdev_cache *)c;
 }
 
+/* ---- Streams ---------------------------------------------------------- */
+
+#define STREAM_MAX 1024u
+
+/* The streams that a space knows; stream.h. Locking: streams lock. */
+struct streams {
+	struct lock lock;
+	struct stream *of[STREAM_MAX];	/* by number */
+	u32 end;			/* those from here on are NULL */
+	u32 nr_captures;		/* declared, that have not ended */
+};
+
+/* Free objects that wait for events; pending.h. Locking: pending lock. */
+struct pendings {
+	struct lock lock;
+	struct pending *loose, *loose_last;	/* of no stream in particular */
+	struct pending *unproven;	/* the device has to be waited for */
+	struct pending *held;		/* until the space is closed */
+	struct pending *unused;		/* records, with their events */
+	u64 budget;		/* const: bytes */
+	bool told_capture;	/* of one that was not declared */
+	bool all_done;		/* the space is closing: everything is done */
+};
+
+/* What is to be remembered of single objects; note.h. Locking: notes lock. */
+struct notes {
+	struct lock lock;
+	struct resv buckets;	/* struct note * */
+	u32 nr;			/* relaxed too */
+};
+
 /* ---- Spaces ----------------------------------------------------------- */
 
 #define SHRINKER_MAX 16
@@ -286,6 +339,7 @@ struct slabdev {
 	 * which a new cache sets before anybody can have an object of it. */
 	u64 base;		/* address of offset 0 */
 	u64 high_slots;		/* granules below have tags; grows; 0: dead */
+	u64 free_slots;		/* the same for fast frees; 0: there are none */
 	tag_t *tags;
 	u8 *rounding;		/* see tags.h */
 	u32 id;			/* index in struct thread */
@@ -305,7 +359,15 @@ struct slabdev {
 	bool publish;		/* statistics in memfds */
 	int publish_err;	/* why not; heaps lock after open */
 	bool assert_steady;
-	slabdev_stream_t stream;	/* bound; NULL where there are none */
+	bool hazard;		/* SLABDEV_DEBUG=H: see hazard.h; no fast paths */
+	slabdev_stream_t stream;	/* bound; NULL: the CPU */
+	bool slow_frees;	/* pool lock: free_slots stays 0 */
+	bool host_order;	/* SLABDEV_ORDER_HOST */
+	bool bound_captured;	/* space lock: a capture of .stream is declared */
+	u16 domain;		/* of own heaps' sheaves: COMPLETE or BOUND */
+	/* Set: calls without a stream are on it like on any other, with host
+	 * order or while it is captured. */
+	struct stream *bound;
 	bool dead;		/* relaxed; see health.h */
 	bool orphaned;		/* in a fork child that it did not survive */
 	bool closing;		/* registry lock: locks are being destroyed */
@@ -327,6 +389,11 @@ struct slabdev {
 	u32 visit_side;		/* where visitors enter: 0 or 1 */
 	u32 visitors[2];
 
+	struct streams streams;
+	struct pendings pendings;
+	struct notes notes;
+	struct list graphs;	/* notes lock */
+
 	/* Locking: heaps lock. */
 	struct lock heaps_lock;
 	struct list heaps;
@@ -337,6 +404,7 @@ struct slabdev {
 
 	/* Relaxed. */
 	u32 policy;		/* enum slabdev_policy_mode */
+	u32 policy_flags;	/* SLABDEV_POLICY_* */
 	u32 bypass;		/* no sheaves: not wanted, aggressive, dead */
 	u64 policy_keep;
 	u64 charged;		/* bytes that all sheaves in bins may hold */
@@ -351,6 +419,10 @@ struct slabdev {
 	struct metapool bin_pool;	/* bins of later windows */
 	struct metapool class_pool;
 	struct metapool tiny_pool;
+	struct metapool stream_pool;
+	struct metapool pending_pool;
+	struct metapool note_pool;
+	struct metapool graph_pool;
 };
 
 /*

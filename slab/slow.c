@@ -13,8 +13,12 @@
 #include "slab/alloc.h"
 #include "slab/badfree.h"
 #include "slab/class.h"
+#include "slab/graph.h"
+#include "slab/hazard_watch.h"
 #include "slab/health.h"
 #include "slab/heap.h"
+#include "slab/note.h"
+#include "slab/pending.h"
 #include "slab/tiny.h"
 #include "slab/visit.h"
 
@@ -48,21 +52,41 @@ void *object_begin(struct heap *h, struct class *c, slot_t slot, u64 size)
 	return slot_ptr(c, slot);
 }
 
-void *class_alloc(struct class *c, u64 size, unsigned int flags)
+void object_undo(struct heap *h, struct class *c, slot_t slot, u64 size)
 {
-	struct heap *h = heap_get(c->sd);
-	struct bin *b = heap_bin(h, c);
+	if (class_is_tiny(c)) {
+		(void)tiny_take(c, slot_offset(c, slot), &slot);
+	} else {
+		(void)tag_take(&c->sd->tags[slot]);
+		end_rounding(c->sd, c->code, slot, size);
+	}
+	heap_count_free(h, c, size);
+	heap_uncount(h, c, size);
+}
+
+static void *find_object(struct class *c, u64 size, unsigned int flags,
+			 const struct order *o)
+{
+	struct order have = order_to_have(c->sd, o);
+	struct heap *own = heap_get(c->sd);
 	slot_t slot;
 	int from;
 
-	if (!b || !sheaf_pop(h, b, &slot)) {
-		from = heap_alloc_slow(h, c, flags, &slot);
-		if (from < 0)
-			return alloc_failed(c->sd, c, from);
-		if (from)
-			shared_add(&c->rec->refills, 1);
-	}
-	return object_begin(h, c, slot, size);
+	if (o->stream && load_acquire(&o->stream->graph))
+		return graph_alloc(o->stream->graph, c, size, flags);
+	from = order_get_one(own, c, flags, &have, &slot);
+	if (from < 0)
+		return alloc_failed(c->sd, c, from);
+	if (from)
+		shared_add(&c->rec->refills, 1);
+	return object_begin(own, c, slot, size);
+}
+
+void *class_alloc(struct class *c, u64 size, unsigned int flags,
+		  const struct order *o)
+{
+	return watch_alloc(c->sd, find_object(c, size, flags, o),
+			   c->object_size, o);
 }
 
 static void *refused(int err)
@@ -71,35 +95,46 @@ static void *refused(int err)
 	return NULL;
 }
 
-void *alloc_general(struct slabdev *sd, size_t class, u64 size,
-		    unsigned int flags)
+void *alloc_general(struct slabdev *sd, size_t class, u64 size)
 {
 	int err = space_check(sd, "slabdev_alloc");
+	struct order o;
 
+	watch_site(sd);
 	if (err)
 		return refused(err);
-	return class_alloc(sd->class[class], size, flags);
+	o = order_plain(sd);
+	return class_alloc(sd->class[class], size, 0, &o);
 }
 
 void *alloc_unusual(struct slabdev *sd, size_t size)
 {
 	int err = space_check(sd, "slabdev_alloc");
+	struct order o;
 
+	watch_site(sd);
 	if (err || !size)
 		return refused(err);
-	return large_alloc(sd, size, SLICE_SIZE, 0);
+	o = order_plain(sd);
+	return large_alloc(sd, size, SLICE_SIZE, 0, &o);
 }
 
 void *cache_alloc_unusual(struct class *c)
 {
 	int err = cache_check(c, "slabdev_cache_alloc");
+	struct order o;
 
 	if (err)
 		return refused(err);
-	return class_alloc(c, c->object_size, 0);
+	watch_site(c->sd);
+	o = order_plain(c->sd);
+	return class_alloc(c, c->object_size, 0, &o);
 }
 
 /* ---- Free ------------------------------------------------------------- */
+
+static int free_checked(struct slabdev *sd, struct class *only, void *p,
+			const struct order *o);
 
 int free_taken(struct class *c, slot_t slot, u64 size)
 {
@@ -110,15 +145,29 @@ int free_taken(struct class *c, slot_t slot, u64 size)
 	return 0;
 }
 
-/* The same for classes that the fast paths do not know. */
-static void put_object(struct class *c, slot_t slot, u64 size)
+/* The object's life has ended: it goes where the order says. */
+static void put_object(struct class *c, slot_t slot, u64 size,
+		       const struct order *o)
 {
-	struct heap *h = heap_get(c->sd);
-	struct bin *b = heap_bin(h, c);
+	struct heap *own = heap_get(c->sd);
 
-	heap_count_free(h, c, size);
-	if (!b || !sheaf_push(h, b, slot))
-		heap_free_slow(h, c, slot);
+	heap_count_free(own, c, size);
+	order_put(own, c, slot, o);
+}
+
+/* The same, and there was a note on it, which goes. */
+static void put_noted(struct class *c, slot_t slot, u64 size,
+		      const struct order *o, struct note *n)
+{
+	struct graph *g = graph_of_free(o, n);
+
+	heap_count_free(heap_get(c->sd), c, size);
+	if (g) {
+		graph_put(g, slot_offset(c, slot), n);
+		return;
+	}
+	pending_add_slot(c, slot, o, n->use, n->nr);
+	note_free(c->sd, n);
 }
 
 /* End the life of the object at @at. 0, or what it is instead of live. */
@@ -132,6 +181,8 @@ static int take_place(struct slabdev *sd, const struct place *at)
 		return -EINVAL;
 	if (!at->start)
 		return -EINVAL;
+	if (at->live && note_is_exported(sd, at->object))
+		return -EBUSY;
 	if (at->kind == PLACE_OBJECT && class_is_tiny(at->class))
 		return tiny_take(at->class, at->offset, &slot);
 	if (!tag_is_live(tag_take(&sd->tags[at->object >> GRANULE_SHIFT])))
@@ -139,36 +190,59 @@ static int take_place(struct slabdev *sd, const struct place *at)
 	return 0;
 }
 
-static void free_place(struct slabdev *sd, const struct place *at)
+/* An object of a class or a large one, whose life has ended. */
+static void free_ended(struct slabdev *sd, struct class *c, u64 offset,
+		       const struct order *o)
 {
-	u64 size = at->size;
+	struct note *note = note_take(sd, offset);
+	slot_t slot;
+	u64 size;
 
-	if (at->kind == PLACE_LARGE) {
-		large_free(sd, at->object);
+	watch_free(sd, offset, o);
+	if (!c) {
+		large_free(sd, offset, o, note);
 		return;
 	}
-	if (at->class->code <= CODE_DIRECT_LAST)
-		size = end_coded(sd, at->class->code, at->slot);
-	put_object(at->class, at->slot, size);
+	slot = (slot_t)(offset >> c->shift);
+	size = c->code <= CODE_DIRECT_LAST && !class_is_tiny(c) ?
+	       end_coded(sd, c->code, slot) : c->object_size;
+	if (note)
+		put_noted(c, slot, size, o, note);
+	else
+		put_object(c, slot, size, o);
 }
 
-/* An object without a bin, whose life has ended. */
-static void free_uncoded(struct slabdev *sd, const void *p, u32 tag)
+/* The class of an object of a granule or more; NULL: it is large. */
+static struct class *class_at(struct slabdev *sd, u64 offset)
+{
+	struct slab *s = sd->slabs + (offset >> SLICE_SHIFT);
+
+	s -= READ_ONCE(s->back);
+	if (slab_state(s) == SLAB_LARGE || slab_state(s) == SLAB_HUGE)
+		return NULL;
+	return load_acquire(&sd->class[slab_class(s)]);
+}
+
+/* An object without a bin, whose life was ended. */
+static int free_uncoded(struct slabdev *sd, const void *p, u32 tag,
+			const struct order *o)
 {
 	u64 offset = (u64)(uintptr_t)p - sd->base;
-	struct slab *s = sd->slabs + (offset >> SLICE_SHIFT);
-	struct class *c;
 
-	if (tag_code(tag) == CODE_LARGE) {
-		large_free(sd, offset);
-		return;
+	if (tag_code(tag) == CODE_NOTED && note_is_exported(sd, offset)) {
+		/* Nobody else could have it meanwhile. */
+		tag_store(&sd->tags[offset >> GRANULE_SHIFT], (tag_t)tag);
+		return free_checked(sd, NULL, (void *)(uintptr_t)p, o);
 	}
-	c = sd->class[slab_class(s - READ_ONCE(s->back))];
-	put_object(c, (slot_t)(offset >> GRANULE_SHIFT), c->object_size);
+	free_ended(sd, tag_code(tag) == CODE_LARGE ? NULL :
+						     class_at(sd, offset),
+		   offset, o);
+	return 0;
 }
 
 /* Free it, if it is a live object of a tiny cache: @only, or any (NULL). */
-static bool free_tiny(struct slabdev *sd, const struct class *only, u64 offset)
+static bool free_tiny(struct slabdev *sd, const struct class *only, u64 offset,
+		      const struct order *o)
 {
 	struct class *c;
 	struct slab *s;
@@ -180,29 +254,35 @@ static bool free_tiny(struct slabdev *sd, const struct class *only, u64 offset)
 	if (slab_state(s) != SLAB_TINY)
 		return false;
 	c = load_acquire(&sd->class[slab_class(s)]);
-	if (!c || (only && c != only) || tiny_take(c, offset, &slot))
+	if (!c || (only && c != only) || note_is_exported(sd, offset) ||
+	    tiny_take(c, offset, &slot))
 		return false;
-	put_object(c, slot, c->object_size);
+	free_ended(sd, c, offset, o);
 	return true;
 }
 
-/* Free it, if it is a live object of cache @c, which shares its code. */
-static bool free_shared(struct class *c, u64 offset)
+/* Free it, if it is a live object that begins a granule: of @only, or any. */
+static bool free_tagged(struct slabdev *sd, const struct class *only,
+			u64 offset, const struct order *o)
 {
-	struct slabdev *sd = c->sd;
-	struct slab *s = sd->slabs + (offset >> SLICE_SHIFT);
-	slot_t slot = (slot_t)(offset >> GRANULE_SHIFT);
+	struct class *c;
+	tag_t *tag;
 
-	if (!has_tag(sd, offset) || offset % GRANULE ||
-	    tag_load(&sd->tags[slot]) != tag_make(CODE_SHARED) ||
-	    load_acquire(&sd->class[slab_class(s - READ_ONCE(s->back))]) != c ||
-	    !tag_is_live(tag_take(&sd->tags[slot])))
+	if (!has_tag(sd, offset) || offset % GRANULE)
 		return false;
-	put_object(c, slot, c->object_size);
+	tag = &sd->tags[offset >> GRANULE_SHIFT];
+	if (!tag_is_live(tag_load(tag)))
+		return false;
+	c = class_at(sd, offset);
+	if ((only && c != only) || note_is_exported(sd, offset) ||
+	    !tag_is_live(tag_take(tag)))
+		return false;
+	free_ended(sd, c, offset, o);
 	return true;
 }
 
-static int free_checked(struct slabdev *sd, struct class *only, void *p)
+static int free_checked(struct slabdev *sd, struct class *only, void *p,
+			const struct order *o)
 {
 	u32 side = visit_begin(sd);
 	struct report r;
@@ -214,32 +294,46 @@ static int free_checked(struct slabdev *sd, struct class *only, void *p)
 	if (err)
 		err = bad_free(&r, sd, only, p, &at, err);
 	else
-		free_place(sd, &at);
+		free_ended(sd, at.kind == PLACE_LARGE ? NULL : at.class,
+			   at.object, o);
 	visit_end(sd, side);
 	if (err)
 		report_end(&r);
 	return err;
 }
 
+static int free_found(struct slabdev *sd, struct class *only, void *p,
+		      const struct order *o)
+{
+	u64 offset = (u64)(uintptr_t)p - sd->base;
+
+	if (free_tagged(sd, only, offset, o) || free_tiny(sd, only, offset, o))
+		return 0;
+	return free_checked(sd, only, p, o);
+}
+
 int free_unusual(struct slabdev *sd, void *p, u32 tag)
 {
+	struct order o;
 	int err;
 
 	if (tag_is_live(tag)) {
-		free_uncoded(sd, p, tag);
-		return 0;
+		o = order_plain(sd);
+		return free_uncoded(sd, p, tag, &o);
 	}
 	if (!p)
 		return 0;
 	err = space_check(sd, "slabdev_free");
-	if (err || free_tiny(sd, NULL, (u64)(uintptr_t)p - sd->base))
+	if (err)
 		return err;
-	return free_checked(sd, NULL, p);
+	watch_site(sd);
+	o = order_plain(sd);
+	return free_found(sd, NULL, p, &o);
 }
 
 int cache_free_unusual(struct class *c, void *p)
 {
-	u64 offset;
+	struct order o;
 	int err;
 
 	if (!p)
@@ -247,8 +341,17 @@ int cache_free_unusual(struct class *c, void *p)
 	err = cache_check(c, "slabdev_cache_free");
 	if (err)
 		return err;
-	offset = (u64)(uintptr_t)p - c->sd->base;
-	if (free_tiny(c->sd, c, offset) || free_shared(c, offset))
-		return 0;
-	return free_checked(c->sd, c, p);
+	watch_site(c->sd);
+	o = order_plain(c->sd);
+	return free_found(c->sd, c, p, &o);
+}
+
+int free_in_order(struct slabdev *sd, void *p, const struct order *o)
+{
+	return free_found(sd, NULL, p, o);
+}
+
+int cache_free_in_order(struct class *c, void *p, const struct order *o)
+{
+	return free_found(c->sd, c, p, o);
 }

@@ -19,8 +19,13 @@
 #include "slab/barn.h"
 #include "slab/class.h"
 #include "slab/fork.h"
+#include "slab/hazard.h"
+#include "slab/hazard_watch.h"
 #include "slab/heap.h"
+#include "slab/graph.h"
 #include "slab/live.h"
+#include "slab/note.h"
+#include "slab/pending.h"
 #include "slab/policy.h"
 #include "slab/segment.h"
 #include "slab/space.h"
@@ -31,6 +36,7 @@
 #define OPEN_FLAGS (SLABDEV_OPEN_PRIVATE_STATS | SLABDEV_OPEN_HUGE_PAGES | \
 		    SLABDEV_OPEN_NO_SHEAVES | SLABDEV_OPEN_RDMA)
 #define THREAD_SHEAF_BYTES (8 * MIB)
+#define PENDING_BYTES (64 * MIB)
 
 static struct lock registry = {
 	.mutex = PTHREAD_MUTEX_INITIALIZER,
@@ -132,6 +138,9 @@ static int check_cuda_attr(const struct slabdev_attr *attr)
 	if (attr->nr_peers && !attr->peers)
 		return error_set(-EINVAL, "attr.peers is NULL, but "
 				 "attr.nr_peers is %u", attr->nr_peers);
+	if (attr->ordering > SLABDEV_ORDER_HOST || attr->reserved)
+		return error_set(-EINVAL, "attr.ordering %u is none of the "
+				 "enum slabdev_ordering", attr->ordering);
 	if (attr->stream == SLABDEV_STREAM_PER_THREAD)
 		return error_set(-EINVAL, "attr.stream: a space cannot be "
 				 "bound to the default stream of each thread, "
@@ -146,7 +155,8 @@ static int check_attr(const struct slabdev_attr *attr)
 	if (attr->flags & ~OPEN_FLAGS)
 		return error_set(-EINVAL, "attr.flags %#x has bits that this "
 				 "version does not know", attr->flags);
-	if (attr->policy.mode > SLABDEV_AGGRESSIVE || attr->policy.reserved)
+	if (attr->policy.mode > SLABDEV_AGGRESSIVE || 
+	    (attr->policy.flags & ~SLABDEV_POLICY_STREAM_WAITS))
 		return error_set(-EINVAL, "attr.policy.mode %u is none of the "
 				 "enum slabdev_policy_mode",
 				 attr->policy.mode);
@@ -163,6 +173,8 @@ static void apply_params(struct slabdev_attr *attr, const struct params *p)
 	}
 	if (!attr->ranks)
 		attr->ranks = p->ranks;
+	if (!attr->ordering)
+		attr->ordering = p->ordering;
 	if (!attr->reserve)
 		attr->reserve = p->reserve;
 	if (!attr->sheaf_bytes)
@@ -185,7 +197,11 @@ static void init_space(struct slabdev *sd, const char *spec,
 	sd->pid = getpid();
 	sd->publish = !(attr->flags & SLABDEV_OPEN_PRIVATE_STATS);
 	sd->assert_steady = p->assert_steady;
-	sd->use_sheaves = have_membarrier && p->membarrier &&
+	sd->hazard = p->hazard;
+	sd->slow_frees = p->hazard;
+	if (p->hazard)
+		hazard_begin();
+	sd->use_sheaves = have_membarrier && p->membarrier && !p->hazard &&
 			  !(attr->flags & SLABDEV_OPEN_NO_SHEAVES);
 	sd->bypass = !sd->use_sheaves;
 	lock_init(&sd->lock, LOCK_SPACE, "space");
@@ -201,10 +217,12 @@ static void init_pools(struct slabdev *sd)
 	metapool_init(&sd->bin_pool, CLASS_WINDOW * sizeof(struct bin), "bins");
 	metapool_init(&sd->class_pool, sizeof(struct class), "classes");
 	metapool_init(&sd->tiny_pool, sizeof(struct tiny_bits), "tiny");
+	metapool_init(&sd->graph_pool, sizeof(struct graph), "graphs");
 }
 
 static void fini_pools(struct slabdev *sd)
 {
+	metapool_fini(&sd->graph_pool);
 	metapool_fini(&sd->tiny_pool);
 	metapool_fini(&sd->class_pool);
 	metapool_fini(&sd->bin_pool);
@@ -261,6 +279,20 @@ static int general_classes(struct slabdev *sd)
 	return 0;
 }
 
+/* What plain calls mean: stream.h, section 1. */
+static void choose_order(struct slabdev *sd, const struct slabdev_attr *attr)
+{
+	sd->domain = DOMAIN_COMPLETE;
+	if (sd->ops->synchronous)
+		return;
+	sd->stream = attr->stream ? attr->stream : SLABDEV_STREAM_LEGACY;
+	sd->host_order = attr->ordering ?
+			 attr->ordering == SLABDEV_ORDER_HOST :
+			 sd->ops->for_cpu;
+	if (!sd->host_order)
+		sd->domain = DOMAIN_BOUND;
+}
+
 static int open_vmm(struct slabdev *sd, const struct slabdev_attr *attr)
 {
 	struct vmm_config config = {
@@ -276,9 +308,7 @@ static int open_vmm(struct slabdev *sd, const struct slabdev_attr *attr)
 
 	if (err)
 		return err;
-	if (!sd->ops->synchronous)
-		sd->stream = attr->stream ? attr->stream :
-					    SLABDEV_STREAM_LEGACY;
+	choose_order(sd, attr);
 	sd->base = sd->vmm.base;
 	sd->fast_slots = (u32)min(sd->vmm.base_bytes >> GRANULE_SHIFT,
 				  (u64)UINT32_MAX);
@@ -302,6 +332,21 @@ static void fini_classes(struct slabdev *sd)
 			class_fini(sd->class[id]);
 }
 
+static void init_streams(struct slabdev *sd, const struct slabdev_attr *attr)
+{
+	streams_init(sd);
+	notes_init(sd);
+	pendings_init(sd, attr->pending_bytes ? attr->pending_bytes :
+						PENDING_BYTES);
+}
+
+static void fini_streams(struct slabdev *sd)
+{
+	pendings_fini(sd);
+	notes_fini(sd);
+	streams_fini(sd);
+}
+
 static int build_space(struct slabdev *sd, const struct slabdev_attr *attr)
 {
 	int err;
@@ -322,8 +367,15 @@ static int build_space(struct slabdev *sd, const struct slabdev_attr *attr)
 	err = general_classes(sd);
 	if (err)
 		goto fini_classes;
+	init_streams(sd, attr);
+	if (sd->host_order)
+		err = stream_get(sd, sd->stream, true, &sd->bound);
+	if (err)
+		goto fini_streams;
 	return 0;
 
+fini_streams:
+	fini_streams(sd);
 fini_classes:
 	fini_classes(sd);
 	pool_fini(sd);
@@ -354,6 +406,7 @@ static int open_locked(struct slabdev **out, const char *spec,
 		       const struct slabdev_attr *attr, const struct params *p,
 		       const struct vmm_ops *ops, void *dev)
 {
+	struct slabdev_policy policy;
 	struct slabdev *sd;
 	u32 id;
 	int err;
@@ -377,8 +430,10 @@ static int open_locked(struct slabdev **out, const char *spec,
 		metapool_free(&space_pool, sd);
 		return err;
 	}
-	policy_apply(sd, attr->policy.mode ? attr->policy.mode :
-		     SLABDEV_RETAIN, attr->policy.keep_bytes);
+	policy = attr->policy;
+	if (!policy.mode)
+		policy.mode = SLABDEV_RETAIN;
+	policy_apply(sd, &policy);
 	space[id] = sd;
 	store_release(&sd->rec->state, SLABDEV_SEG_USED);
 	*out = sd;
@@ -495,7 +550,11 @@ static int detach(struct slabdev *sd)
 	open = is_open_locked(sd);
 	if (open) {
 		WRITE_ONCE(sd->rec->state, SLABDEV_SEG_FREE);
+		sd->pendings.all_done = true;
 		heap_detach_all(sd);
+		pending_end(sd);
+		graphs_end(sd);
+		notes_end(sd);
 		sd->closing = true;
 	}
 	lock_release(&registry);
@@ -508,6 +567,7 @@ static int demolish(struct slabdev *sd)
 	u32 id = sd->id;
 	int err;
 
+	fini_streams(sd);
 	fini_classes(sd);
 	err = vmm_close(&sd->vmm);
 	pool_fini(sd);
@@ -515,6 +575,8 @@ static int demolish(struct slabdev *sd)
 	segments_fini(sd);
 	fini_pools(sd);
 	fini_locks(sd);
+	if (sd->hazard)
+		hazard_forget_space(sd);
 	lock_acquire(&registry);
 	space[id] = NULL;
 	metapool_free(&space_pool, sd);
@@ -532,21 +594,36 @@ static int abandon(struct slabdev *sd)
 	return 0;
 }
 
-/* Wait for the device. What it may still be using cannot be given back. */
-static int quiesce(struct slabdev *sd)
+/* What streams have freed, and what the bound one has; @live: and what is live,
+ * where the bound stream, the CPU, says nothing of queues. */
+static int wait_for_all(struct slabdev *sd, bool live)
 {
-	int err = vmm_quiesce(&sd->vmm);
+	int err;
+
+	if (READ_ONCE(sd->streams.nr_captures))
+		return -EAGAIN;
+	if (READ_ONCE(sd->streams.end))
+		take_back(sd, NULL);
+	err = pending_wait(sd);
+	if (!err && live && !sd->stream)
+		err = vmm_quiesce_device(&sd->vmm);
+	return err ? err : vmm_quiesce(&sd->vmm);
+}
+
+/* Wait for the device. What it may still be using cannot be given back. */
+static int quiesce(struct slabdev *sd, bool live)
+{
+	int err = wait_for_all(sd, live);
 
 	/* What fails once may not fail again. */
 	if (err && err != -EAGAIN)
-		err = vmm_quiesce(&sd->vmm);
+		err = wait_for_all(sd, live);
 	/* Of a device that is gone nothing is in use. */
 	if (!err || vmm_health(&sd->vmm))
 		return 0;
 	if (err == -EAGAIN)
-		return error_set(-EBUSY, "slabdev_close: the space's stream is "
-				 "being captured, or a stream that it waits "
-				 "for: end the capture first");
+		return error_set(-EBUSY, "slabdev_close: a stream is being "
+				 "captured: end the capture first");
 	return error_set(-EBUSY, "slabdev_close: it cannot be told whether the "
 			 "device is done with the memory, try again: %s",
 			 error_get());
@@ -573,9 +650,12 @@ int slabdev_close(struct slabdev *sd, unsigned int flags)
 		return abandon(sd);
 	/* Also finds out whether the device is gone: then nothing can be freed,
 	 * and what was live does not matter. */
-	err = quiesce(sd);
+	err = quiesce(sd, flags & SLABDEV_CLOSE_FORCE);
 	if (err)
 		return err;
+	if (graphs_count(sd) && !(flags & SLABDEV_CLOSE_FORCE))
+		return error_set(-EBUSY, "space %s has %u graphs that were not "
+				 "released", sd->name, graphs_count(sd));
 	live = flags & SLABDEV_CLOSE_FORCE || vmm_health(&sd->vmm) ?
 	       0 : live_objects(sd);
 	if (live) {

@@ -36,10 +36,12 @@ static void class_figures(const struct class *c,
 		.stride = c->rec->stride,
 		.slab_bytes = c->rec->slab_bytes,
 		.slabs = READ_ONCE(c->rec->slabs),
+		.pending = READ_ONCE(c->rec->pending),
 	};
 	const struct slabdev_seg_space large = {
 		.large_bytes = READ_ONCE(space->large_bytes),
 		.large_slack = READ_ONCE(space->large_slack),
+		.large_pending = READ_ONCE(space->large_pending),
 	};
 
 	slabdev_seg_figures(&rec, sum, &large, f);
@@ -89,6 +91,7 @@ static void add_class(const struct class_figures *cf, void *arg)
 	st->rounding += cf->f.rounding;
 	st->cached += cf->f.cached;
 	st->slack += cf->f.slack;
+	st->pending += cf->f.pending;
 	st->live_objects += cf->f.live_objects;
 	if (cf->class) {
 		st->refills += READ_ONCE(cf->class->rec->refills);
@@ -119,6 +122,15 @@ static u64 segment_bytes(struct slabdev *sd)
 	return bytes;
 }
 
+static u64 stream_bytes(const struct slabdev *sd)
+{
+	return READ_ONCE(sd->stream_pool.bytes) +
+	       READ_ONCE(sd->pending_pool.bytes) +
+	       READ_ONCE(sd->note_pool.bytes) +
+	       READ_ONCE(sd->graph_pool.bytes) +
+	       resv_bytes(&sd->notes.buckets);
+}
+
 /* Everything that is committed on the host for this space. */
 u64 stats_host_bytes(struct slabdev *sd)
 {
@@ -132,6 +144,7 @@ u64 stats_host_bytes(struct slabdev *sd)
 	bytes += READ_ONCE(sd->heap_pool.bytes) + READ_ONCE(sd->bin_pool.bytes);
 	bytes += READ_ONCE(sd->class_pool.bytes);
 	bytes += READ_ONCE(sd->tiny_pool.bytes);
+	bytes += stream_bytes(sd);
 	bytes += range_bytes(&p->slices) + resv_bytes(&p->chunks);
 	bytes += resv_bytes(&p->vacant) + resv_bytes(&p->tags);
 	bytes += resv_bytes(&p->rounding);
@@ -162,6 +175,19 @@ static void add_backend(struct slabdev *sd, struct slabdev_stats *st)
 	st->cached_handles = READ_ONCE(v->spare_handles);
 }
 
+static void add_streams(const struct slabdev *sd, struct slabdev_stats *st)
+{
+	const struct slabdev_seg_space *rec = sd->rec;
+
+	st->held = READ_ONCE(rec->held_bytes);
+	st->streams = READ_ONCE(rec->nr_streams);
+	st->graphs = READ_ONCE(rec->nr_graphs);
+	st->event_records = READ_ONCE(rec->event_records);
+	st->event_queries = READ_ONCE(rec->event_queries);
+	st->stream_waits = READ_ONCE(rec->stream_waits);
+	st->host_waits = READ_ONCE(rec->host_waits);
+}
+
 void stats_collect(struct slabdev *sd, struct slabdev_stats *st)
 {
 	*st = (struct slabdev_stats){ 0 };
@@ -169,6 +195,7 @@ void stats_collect(struct slabdev *sd, struct slabdev_stats *st)
 	st->refills += READ_ONCE(sd->window[0]->cls[GONE_CLASS].refills);
 	st->flushes += READ_ONCE(sd->window[0]->cls[GONE_CLASS].flushes);
 	add_backend(sd, st);
+	add_streams(sd, st);
 	st->in_flight = (s64)(st->mapped - st->live - st->cached -
 			      st->pending - st->retained - st->rounding -
 			      st->slack - st->lost);
@@ -218,6 +245,7 @@ int slabdev_cache_stats(struct slabdev_cache *cache,
 	own.refills = READ_ONCE(c->rec->refills);
 	own.flushes = READ_ONCE(c->rec->flushes);
 	own.failed = READ_ONCE(c->rec->failed);
+	own.pending = READ_ONCE(c->rec->pending);
 	return copy_struct_to_user(st, size, &own, sizeof(own), "st");
 }
 

@@ -4,6 +4,7 @@
 #include "slab/barn.h"
 #include "slab/class.h"
 #include "slab/heap.h"
+#include "slab/pending.h"
 #include "slab/steal.h"
 #include "slab/visit.h"
 
@@ -27,6 +28,13 @@ static void steal_bin(struct heap *h, struct bin *b)
 	steal_sheaf(h, &b->main);
 	steal_sheaf(h, &b->spare);
 }
+
+/* What is to be taken back: everything, of a class, or of a stream. */
+struct loot {
+	struct class *class;		/* NULL: of all */
+	const struct stream *stream;	/* NULL: of all, and of own heaps */
+	struct sheaf *sheaves;
+};
 
 static void steal_heap_locked(struct heap *h, struct class *c)
 {
@@ -62,6 +70,17 @@ static bool wait_idle(struct heap *h)
 	return true;
 }
 
+/*
+ * No event of another thread reaches a default stream that each thread has for
+ * itself.
+ */
+static void note_domain(const struct heap *h, struct sheaf *s)
+{
+	if (h->stream && stream_is_per_thread(h->stream) &&
+	    h->thread != thread_self)
+		s->domain = DOMAIN_UNPROVEN;
+}
+
 /* Move what was stolen from a heap to @all, when it is safe to touch. */
 static bool collect_locked(struct heap *h, struct sheaf **all)
 {
@@ -76,6 +95,7 @@ static bool collect_locked(struct heap *h, struct sheaf **all)
 		next = s->next;
 		shared_add(&h->sd->class[s->class]->rec->stolen, s->n);
 		heap_uncharge(h, s);
+		note_domain(h, s);
 		s->next = *all;
 		*all = s;
 	}
@@ -88,37 +108,78 @@ static void flush_class(struct class *c)
 	class_drop_empty(c);
 }
 
-/* The sheaves that all heaps held of @c, or of every class. */
-static bool steal(struct slabdev *sd, struct class *c, struct sheaf **all)
+/* The heaps of a thread. True: some had something. */
+static bool steal_thread_locked(struct heap *own, const struct loot *l)
+{
+	bool any = false;
+	struct heap *h;
+
+	for (h = own; h; h = h->next) {
+		if (l->stream && h->stream != l->stream)
+			continue;
+		steal_heap_locked(h, l->class);
+		any |= h->stolen != NULL;
+	}
+	return any;
+}
+
+static bool collect_thread_locked(struct heap *own, struct loot *l)
+{
+	bool complete = true;
+	struct heap *h;
+
+	for (h = own; h; h = h->next)
+		if (!l->stream || h->stream == l->stream)
+			complete &= collect_locked(h, &l->sheaves);
+	return complete;
+}
+
+/* The sheaves that all heaps held of what @l says. */
+static bool steal(struct slabdev *sd, struct loot *l)
 {
 	struct heap *h;
 	bool any = false, complete = true;
 
 	lock_acquire(&sd->heaps_lock);
-	list_for_each_entry(h, &sd->heaps, link) {
-		steal_heap_locked(h, c);
-		any |= h->stolen != NULL;
-	}
+	list_for_each_entry(h, &sd->heaps, link)
+		any |= steal_thread_locked(h, l);
 	/* Without the barrier busy says nothing: what was stolen waits. */
 	if (any && os_membarrier())
 		complete = false;
 	else
 		list_for_each_entry(h, &sd->heaps, link)
-			complete &= collect_locked(h, all);
+			complete &= collect_thread_locked(h, l);
 	lock_release(&sd->heaps_lock);
+	return complete;
+}
+
+static void return_sheaves(struct slabdev *sd, struct loot *l)
+{
+	struct sheaf *s;
+
+	while ((s = l->sheaves)) {
+		l->sheaves = s->next;
+		sheaf_return(sd, s);
+	}
+}
+
+bool take_back_stream(struct slabdev *sd, const struct stream *st)
+{
+	struct loot l = { .stream = st };
+	bool complete = steal(sd, &l);
+
+	return_sheaves(sd, &l);
 	return complete;
 }
 
 static bool take_back_visiting(struct slabdev *sd, struct class *c)
 {
-	struct sheaf *s, *all = NULL;
-	bool complete = steal(sd, c, &all);
+	struct loot l = { .class = c };
+	bool complete = steal(sd, &l);
 	u32 id;
 
-	while ((s = all)) {
-		all = s->next;
-		sheaf_return(sd, s);
-	}
+	return_sheaves(sd, &l);
+	pending_poll(sd);
 	if (c) {
 		flush_class(c);
 		return complete;

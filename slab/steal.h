@@ -20,5 +20,7 @@
  * inside had to be left out.
  */
 bool take_back(struct slabdev *sd, struct class *c);
+/* The sheaves that all threads have for a stream; they become pending. */
+bool take_back_stream(struct slabdev *sd, const struct stream *st);
 
 #endif /* SLAB_STEAL_H */

@@ -116,15 +116,13 @@ static u64 check_own_sheaf(struct walk *w, u32 id, const struct sheaf *s)
 	return (u64)c->sheaf_cap * c->stride;
 }
 
-/* Sheaves of the calling thread. Others may take them away, under the lock. */
-static void check_own_heap_locked(struct walk *w)
+/* Sheaves of one heap of the calling thread: their charges. Others may take
+ * them away, under the lock. */
+static u64 check_heap_locked(struct walk *w, const struct heap *h)
 {
-	struct heap *h = thread_self->heap[w->sd->id];
 	u64 bytes = 0;
 	u32 window, i;
 
-	if (h == &heap_none)
-		return;
 	for (window = 0; window < NR_WINDOWS; window++) {
 		struct bin *b = h->bins[window];
 		u32 id = window * CLASS_WINDOW;
@@ -134,7 +132,22 @@ static void check_own_heap_locked(struct walk *w)
 			bytes += check_own_sheaf(w, id, READ_ONCE(b->spare));
 		}
 	}
-	off(w, bytes <= READ_ONCE(h->charged),
+	return bytes;
+}
+
+static void check_own_heaps_locked(struct walk *w)
+{
+	const struct heap *own = thread_self->heap[w->sd->id], *h;
+	u64 bytes = 0;
+
+	if (own == &heap_none)
+		return;
+	h = own;
+	do {
+		bytes += check_heap_locked(w, h);
+		h = h->next;
+	} while (h);
+	off(w, bytes <= READ_ONCE(own->charged),
 	    "a thread is charged for its sheaves");
 }
 
@@ -153,7 +166,7 @@ static void walk_heaps(struct walk *w)
 	check(w, n == sd->rec->nr_threads, 0, "a space counts its threads");
 	off(w, charged == READ_ONCE(sd->charged),
 	    "a space is charged what its threads are");
-	check_own_heap_locked(w);
+	check_own_heaps_locked(w);
 	lock_release(&sd->heaps_lock);
 }
 
@@ -167,13 +180,18 @@ static void check_large(struct walk *w, u32 slice, u32 len)
 	u64 size = READ_ONCE(s->size);
 	u32 tag = tag_load(&sd->tags[slice_offset(slice) >> GRANULE_SHIFT]);
 
-	if (!large_is_live(sd, slice))
+	/* One that is not live may be pending. */
+	if (slab_state(s) != SLAB_LARGE && slab_state(s) != SLAB_HUGE)
 		return;
-	w->live[CLASS_LARGE]++;
-	w->live_bytes[CLASS_LARGE] += size;
 	w->out_bytes += slice_offset(len);
 	w->large_bytes += slice_offset(len);
-	off(w, tag == tag_make(CODE_LARGE),
+	if (!large_is_live(sd, slice)) {
+		w->large_pending += large_roundup(size);
+		return;
+	}
+	w->live[CLASS_LARGE]++;
+	w->live_bytes[CLASS_LARGE] += size;
+	off(w, tag == tag_make(CODE_LARGE) || tag == tag_make(CODE_NOTED),
 	    "a large object's tag has the code of large ones");
 	off(w, size && size <= slice_offset(len),
 	    "a large object has the slices for its size");
@@ -283,6 +301,8 @@ static void check_space(struct walk *w)
 	check(w, !broken, 0, broken);
 	off(w, READ_ONCE(sd->rec->large_bytes) == w->large_bytes,
 	    "a space counts the bytes of its large objects");
+	off(w, READ_ONCE(sd->rec->large_pending) == w->large_pending,
+	    "a space counts the bytes of large objects that are pending");
 	off(w, READ_ONCE(sd->empty_slices) == w->empty_slices,
 	    "a space counts the slices of its empty slabs");
 	off(w, READ_ONCE(sd->rec->out_bytes) <= w->out_bytes,

@@ -14,7 +14,8 @@
 static void check_tag(struct walk *w, const struct class *c, slot_t slot,
 		      u32 tag)
 {
-	check(w, !tag || tag == tag_make(c->code), slot_offset(c, slot),
+	check(w, !tag || tag == tag_make(c->code) ||
+		 tag == tag_make(CODE_NOTED), slot_offset(c, slot),
 	      "a live object's tag has the code of its class");
 	if (c->code > NR_GENERAL)
 		return;

@@ -16,6 +16,7 @@ struct walk {
 	u32 slices;			/* the tables reach to here, or on */
 	u64 out_bytes;			/* of slabs, and of large objects */
 	u64 large_bytes;
+	u64 large_pending;
 	u64 empty_slices;		/* in slabs that classes keep */
 	/* By class, as found. */
 	u64 slabs[CLASS_MAX];

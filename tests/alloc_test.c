@@ -329,10 +329,13 @@ static void bad_requests_are_refused(struct kunit *test)
 	req.reserved = 1;
 	KUNIT_EXPECT_ERRNO(test, slabdev_alloc_ex(sd, 8, &req), EINVAL);
 	req.reserved = 0;
-	req.stream = (slabdev_stream_t)(uintptr_t)0x1000;
-	KUNIT_EXPECT_ERRNO(test, slabdev_alloc_ex(sd, 8, &req), ENOTSUP);
-	KUNIT_EXPECT_TRUE(test, strstr(slabdev_last_error(), "stream"));
-	req.stream = NULL;
+	if (on_host()) {
+		/* Of other memory nobody could tell. */
+		req.stream = (slabdev_stream_t)(uintptr_t)0x1000;
+		KUNIT_EXPECT_ERRNO(test, slabdev_alloc_ex(sd, 8, &req), EINVAL);
+		KUNIT_EXPECT_TRUE(test, strstr(slabdev_last_error(), "stream"));
+		req.stream = NULL;
+	}
 	req.size = 0;
 	KUNIT_EXPECT_ERRNO(test, slabdev_alloc_ex(sd, 8, &req), EINVAL);
 	req.size = 4;

@@ -123,7 +123,7 @@ static void policies_are_checked(struct kunit *test)
 	newer.policy.mode = 4;
 	KUNIT_EXPECT_EQ(test, slabdev_set_policy(sd, &newer.policy), -EINVAL);
 	newer.policy.mode = SLABDEV_RETAIN;
-	newer.policy.reserved = 1;
+	newer.policy.flags = 2;
 	KUNIT_EXPECT_EQ(test, slabdev_set_policy(sd, &newer.policy), -EINVAL);
 }
 

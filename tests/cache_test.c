@@ -17,7 +17,7 @@ static struct slabdev_cache_stats cache_figures(struct kunit *test,
 
 	KUNIT_EXPECT_EQ(test, slabdev_cache_stats(c, &st, sizeof(st)), 0);
 	KUNIT_EXPECT_EQ(test, st.live, st.allocs - st.frees);
-	KUNIT_EXPECT_EQ(test, st.live + st.cached,
+	KUNIT_EXPECT_EQ(test, st.live + st.cached + st.pending,
 			st.slabs * st.objects_per_slab);
 	KUNIT_EXPECT_LE(test, st.objects_per_slab * st.stride, st.slab_bytes);
 	KUNIT_EXPECT_GE(test, st.stride, st.object_size);

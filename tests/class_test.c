@@ -75,7 +75,7 @@ static void object_in_two_places_is_left_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, s->nr_free, s->nr - 2);
 	bitmap_clear(slab_bits(s), i);
 	shared_add(&sd->rec->out_bytes, c->stride);
-	class_put(c, &slot, 1);
+	class_put(c, &slot, 1, DOMAIN_COMPLETE);
 	KUNIT_EXPECT_EQ(test, s->nr_free, s->nr - 1);
 	put(test, cache, q);
 	KUNIT_EXPECT_EQ(test, slabdev_cache_destroy(cache), 0);
@@ -305,7 +305,7 @@ static void sheaves_are_not_lost(struct kunit *test)
 	for (i = 0; i < EMPTIES; i++)
 		sheaf_drop(c, s[i]);
 	KUNIT_EXPECT_TRUE(test, barn_put_full(c, full));
-	KUNIT_EXPECT_PTR_EQ(test, barn_take_full(c, traded), full);
+	KUNIT_EXPECT_PTR_EQ(test, barn_take_full(c, traded, false), full);
 	sheaf_drop(c, dropped);
 	KUNIT_EXPECT_EQ(test, c->nr_empty, EMPTIES);
 	KUNIT_EXPECT_TRUE(test, barn_put_full(c, full));

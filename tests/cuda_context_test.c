@@ -374,6 +374,8 @@ static void capture_in_the_way(struct kunit *test)
 			    o->binds ? r.stream : NULL);
 	begin_recording(&r);
 	KUNIT_EXPECT_EQ(test, r.result, 0);
+	if (o->binds)
+		kunit_expect_report(test, REPORT_CAPTURE);
 	p = must_alloc(test, sd, 9 * MIB);
 	EXPECT_FREED(test, sd, must_alloc(test, sd, 100 * MIB));
 	mapped = stats_of(test, sd).mapped;
@@ -410,6 +412,8 @@ static void capture_beside_a_full_space(struct kunit *test)
 			    o->binds ? r.stream : NULL);
 	EXPECT_FREED(test, sd, must_alloc(test, sd, 150 * MIB));
 	begin_recording(&r);
+	if (o->binds)
+		kunit_expect_report(test, REPORT_CAPTURE);
 	KUNIT_EXPECT_ERRNO(test, slabdev_alloc_ex(sd, 180 * MIB, &req),
 			   ENOMEM);
 	EXPECT_LAST_ERROR_HAS(test, "captur");

@@ -70,6 +70,7 @@ struct slabdev *cuda_open_kind(struct kunit *test,
 	attr.limit = limit;
 	attr.backing = kind->backing;
 	attr.stream = stream;
+	attr.ordering = SLABDEV_ORDER_STREAM;
 	attr.name = "test";
 	return cuda_open(test, kind->spec, &attr);
 }

@@ -44,7 +44,8 @@ void cuda_space_exit(struct kunit *test);
 
 struct slabdev *cuda_open(struct kunit *test, const char *spec,
 			  const struct slabdev_attr *attr);
-/* The kind with that limit, on that stream; NULL: the default. */
+/* The kind with that limit, on that stream (NULL: the default), whose order a
+ * free is in, whatever the kind. */
 struct slabdev *cuda_open_kind(struct kunit *test,
 			       const struct cuda_kind_param *kind,
 			       uint64_t limit, CUstream stream);

@@ -33,6 +33,7 @@ static const struct page pages[] = {
 	{ "Documentation/configuration.rst", 2 },
 	{ "Documentation/slabinfo.rst", 0 },
 	{ "Documentation/cuda.rst", 1 },
+	{ "Documentation/streams.rst", 1 },
 	{ "Documentation/surroundings.rst", 0 },
 	{ "Documentation/testing.rst", 0 },
 	{ "Documentation/driver-model.rst", 0 },

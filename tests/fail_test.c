@@ -45,6 +45,8 @@ static const struct sweep sweeps[] = {
 	{ VMM_OP_FILL, -EIO, ON, 1 },
 	{ VMM_OP_COPY, -EIO, 1, 1 },
 	{ VMM_OP_COPY, -EIO, ON, 1 },
+	{ VMM_OP_EVENT, -EIO, 1, 1 },
+	{ VMM_OP_EVENT, -EIO, ON, 1 },
 	{ VMM_NR_OPS, -ENOMEM, 1, 1 },
 	{ VMM_NR_OPS, -EIO, 1, 1 },
 };

@@ -188,6 +188,68 @@ static void to_the_limit(struct work *w)
 	expect_err(w, slabdev_prime(w->t->sd, 4 * MIB));
 }
 
+/* On a queue, and of sizes that are in sheaves or not. */
+static void stream_objects(struct work *w, slabdev_stream_t q)
+{
+	struct slabdev *sd = w->t->sd;
+	void *p[40];
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(p); i++) {
+		p[i] = slabdev_alloc_async(sd, i % 8 ? 3000 * i : 2 * MIB, q);
+		if (!p[i])
+			expect_err(w, -errno);
+		else if (i % 5 == 0)
+			expect_err(w, slabdev_use(sd, p[i], q));
+	}
+	for (i = 0; i < ARRAY_SIZE(p); i++)
+		KUNIT_EXPECT_EQ(w->t->test, i % 3 ?
+				slabdev_free_async(sd, p[i], q) :
+				slabdev_free(sd, p[i]), 0);
+	expect_books_agree(w);
+}
+
+static void captured_objects(struct work *w, slabdev_stream_t q)
+{
+	struct slabdev *sd = w->t->sd;
+	struct slabdev_graph *g;
+	int err = slabdev_capture_begin(sd, q, &g);
+
+	expect_err(w, err);
+	if (err)
+		return;
+	stream_objects(w, q);
+	KUNIT_EXPECT_EQ(w->t->test, slabdev_capture_end(g), 0);
+	KUNIT_EXPECT_EQ(w->t->test, slabdev_graph_release(g), 0);
+	expect_books_agree(w);
+}
+
+static void streams(struct work *w)
+{
+	struct slabdev *sd = w->t->sd;
+	slabdev_stream_t q;
+	int err;
+
+	/* Other memory takes the streams of its own driver. */
+	if (!on_host())
+		return;
+	err = slabdev_queue_create(&q, SLABDEV_QUEUE_MANUAL);
+	expect_err(w, err);
+	if (err)
+		return;
+	stream_objects(w, q);
+	expect_err(w, slabdev_stream_attach(sd, q));
+	stream_objects(w, q);
+	captured_objects(w, q);
+	expect_err(w, slabdev_poll(sd));
+	err = slabdev_stream_detach(sd, q);
+	if (err != -EINVAL)
+		expect_err(w, err);
+	KUNIT_EXPECT_EQ(w->t->test, slabdev_queue_destroy(q), 0);
+	expect_err(w, slabdev_poll(sd));
+	expect_books_agree(w);
+}
+
 static void free_all(struct work *w)
 {
 	u32 i;
@@ -214,6 +276,7 @@ static u32 run_work(struct failing *t)
 	aggressive(&w);
 	free_all(&w);
 	expect_err(&w, slabdev_trim(t->sd, 10 * MIB));
+	streams(&w);
 	expect_books_agree(&w);
 	return w.failures;
 }

@@ -229,10 +229,13 @@ static void taken_as_they_are(struct kunit *test)
 	space_unmap(s, nine, VMM_KEEP_MAPPED);
 	space_unmap(s, twelve, VMM_KEEP_MAPPED);
 	vmm_enter(&s->v);
-	KUNIT_EXPECT_FALSE(test, vmm_idle_take(&s->v, 10, 10, &first));
-	KUNIT_EXPECT_FALSE(test, vmm_idle_take(&s->v, 12, 6, &first));
-	KUNIT_EXPECT_FALSE(test, vmm_idle_take(&s->v, 1, 1, &first));
-	KUNIT_EXPECT_TRUE(test, vmm_idle_take(&s->v, 9, 9, &first));
+	KUNIT_EXPECT_FALSE(test,
+			   vmm_idle_take(&s->v, 10, 10, false, &first));
+	KUNIT_EXPECT_FALSE(test,
+			   vmm_idle_take(&s->v, 12, 6, false, &first));
+	KUNIT_EXPECT_FALSE(test, vmm_idle_take(&s->v, 1, 1, false, &first));
+	KUNIT_EXPECT_TRUE(test,
+			  vmm_idle_take(&s->v, 9, 9, false, &first));
 	KUNIT_EXPECT_EQ(test, vmm_leave(&s->v, 0), 0);
 	KUNIT_EXPECT_EQ(test, first, nine);
 	KUNIT_EXPECT_EQ(test, s->cnt.idle, 12 * VMM_MIN_CHUNK);

@@ -94,6 +94,8 @@ static void run_suites(struct kunit *test, const char *option)
 		variable(test, "SLABDEV_MODEL_PROFILE", m->profile),
 		"SLABDEV_MODEL_PEDANTIC=1",
 		variable(test, "SLABDEV_TEST_SPEC", m->spec),
+		/* Frees that come back at once, as on host memory. */
+		"SLABDEV_ORDERING=stream",
 		variable(test, "SLABDEV_BACKING",
 			 m->backing ? m->backing : "auto"),
 		kunit_self(test), option, NULL,

@@ -78,9 +78,9 @@ static void bad_attributes(struct kunit *test)
 	attr.policy.mode = 4;
 	KUNIT_EXPECT_EQ(test, try_open(test, test_spec(), &attr), -EINVAL);
 	attr.policy.mode = 0;
-	attr.policy.reserved = 1;
+	attr.policy.flags = 2;
 	KUNIT_EXPECT_EQ(test, try_open(test, test_spec(), &attr), -EINVAL);
-	attr.policy.reserved = 0;
+	attr.policy.flags = 0;
 	attr.size = 0;
 	KUNIT_EXPECT_EQ(test, try_open(test, test_spec(), &attr), -EINVAL);
 	attr.size = sizeof(attr);

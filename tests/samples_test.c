@@ -85,12 +85,51 @@ static void open_opens_a_gpu(struct kunit *test)
 					       "CUDA VMM), "), "%s", p.out);
 }
 
+static void streams_run(struct kunit *test, struct program *p,
+			const char *option, const char *env)
+{
+	program_run(test, p, (const char *const[]){
+		    "samples/streams/streams", option, NULL }, env);
+	KUNIT_EXPECT_EQ_MSG(test, p->status, 0, "%s", p->err);
+	KUNIT_EXPECT_STREQ(test, p->out, "64 steps, the sum is right\n");
+}
+
+static void streams_is_right(struct kunit *test)
+{
+	struct program p;
+
+	streams_run(test, &p, NULL, NULL);
+	KUNIT_EXPECT_STREQ(test, p.err, "");
+	/* Nothing to see for hazard mode. */
+	if (!IS_ENABLED(CONFIG_SLAB_HAZARD))
+		return;
+	streams_run(test, &p, NULL, "SLABDEV_DEBUG=H");
+	KUNIT_EXPECT_STREQ(test, p.err, "");
+}
+
+/* The broken twin works by luck; hazard mode says that it is luck. */
+static void hazard_finds_the_broken_twin(struct kunit *test)
+{
+	struct program p;
+
+	streams_run(test, &p, "--broken", NULL);
+	KUNIT_EXPECT_STREQ(test, p.err, "");
+	if (!IS_ENABLED(CONFIG_SLAB_HAZARD))
+		kunit_skip(test, "hazard mode was not built");
+	streams_run(test, &p, "--broken", "SLABDEV_DEBUG=H");
+	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(p.err, "Stream hazard: freed "
+				  "while another stream may still use it\n"),
+				  "%s", p.err);
+}
+
 static const struct kunit_case samples_cases[] = {
 	KUNIT_CASE(hello_works),
 	KUNIT_CASE(hello_says_why_not),
 	KUNIT_CASE(open_lists_devices),
 	KUNIT_CASE(open_opens_what_it_is_given),
 	KUNIT_CASE(open_opens_a_gpu),
+	KUNIT_CASE(streams_is_right),
+	KUNIT_CASE(hazard_finds_the_broken_twin),
 	{}
 };
 

@@ -120,6 +120,41 @@ static void backing_is_shown(struct kunit *test)
 				 "fd\\\\x1b\"");
 }
 
+/* What streams have freed is a part of the bytes, and not free either. */
+static void streams_are_shown(struct kunit *test)
+{
+	struct fake_job s;
+	struct program p;
+	pid_t pid;
+
+	fake_job_init(test, &s);
+	s.file[0].space->nr_streams = 2;
+	s.file[0].space->nr_graphs = 1;
+	s.file[0].space->pending_bytes = 40960;
+	s.file[0].space->held_bytes = 4096;
+	s.file[0].space->event_records = 12;
+	s.file[0].space->event_queries = 15;
+	s.file[0].space->stream_waits = 3;
+	s.file[0].space->host_waits = 4;
+	s.file[1].window->cls[0].pending = 40;
+	pid = fake_job_start(test, &s);
+	slabinfo_run(test, &p, pid);
+	expect_text(test, p.out, "= cached     300.0K   2%");
+	expect_text(test, p.out, "~ pending     40.0K   0%");
+	expect_text(test, p.out, "? in flight       0   0%");
+	expect_text(test, p.out, "\n  streams 2, graphs 1 (hold 4.0K); events "
+				 "12, asked 15; waits: stream 3, CPU 4\n");
+	slabinfo_run(test, &p, pid, "--json");
+	expect_text(test, p.out, "\"held\":4096,\"streams\":2,\"graphs\":1,"
+				 "\"event_records\":12,\"event_queries\":15,"
+				 "\"stream_waits\":3,\"host_waits\":4,");
+	expect_text(test, p.out, "\"pending\":40960,\"retained\"");
+	slabinfo_run(test, &p, pid, "--prometheus");
+	expect_text(test, p.out, "kind=\"pending\"} 40960\n");
+	expect_text(test, p.out, "\nslabdev_held_bytes{");
+	expect_text(test, p.out, "\nslabdev_cache_pending_bytes{");
+}
+
 static void totals_add_up(struct kunit *test)
 {
 	pid_t pid = publish_default(test);
@@ -362,7 +397,7 @@ static const char prometheus_script[] =
 "    last = m[1]\n"
 "    seen.add(last)\n"
 "    n += 1\n"
-"assert n == 8 + 7 + 12 + 3 * 8, n\n"
+"assert n == 8 + 14 + 12 + 3 * 9, n\n"
 "print(\"ok\")\n";
 
 static void prometheus_is_well_formed(struct kunit *test)
@@ -455,6 +490,7 @@ static const struct kunit_case slabinfo_cases[] = {
 	KUNIT_CASE(finds_it_without_being_told),
 	KUNIT_CASE(one_match_is_reported),
 	KUNIT_CASE(backing_is_shown),
+	KUNIT_CASE(streams_are_shown),
 	KUNIT_CASE(totals_add_up),
 	KUNIT_CASE(extended_totals_keep_their_form),
 	KUNIT_CASE(activity_columns),

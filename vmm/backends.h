@@ -12,9 +12,12 @@
 
 /* Host memory: this machine's, by mmap. */
 extern const struct vmm_ops vmm_host_ops;
+/* The same in files that other processes can map. */
+extern const struct vmm_ops vmm_host_shared_ops;
 
-/* @flags: SLABDEV_OPEN_HUGE_PAGES. 0 or -ENOMEM. */
-int __must_check vmm_host_get(unsigned int flags, void **dev);
+/* @flags: SLABDEV_OPEN_HUGE_PAGES; @shared: for which of the two. 0 or
+ * -ENOMEM. */
+int __must_check vmm_host_get(unsigned int flags, bool shared, void **dev);
 
 /* ---- CUDA ------------------------------------------------------------- */
 

@@ -83,14 +83,25 @@ int vmm_call_event_create(struct vmm *v, u64 *event)
 	return counted(v, VMM_OP_EVENT, v->ops->event_create(v->dev, event));
 }
 
-int vmm_call_event_record(struct vmm *v, u64 event)
+/* Under the lock, so that no fork finds the backend in the middle of it. */
+int vmm_event_create(struct vmm *v, u64 *event)
+{
+	int err;
+
+	lock_acquire(&v->lock);
+	err = vmm_call_event_create(v, event);
+	lock_release(&v->lock);
+	return err;
+}
+
+int vmm_event_record(struct vmm *v, u64 event, slabdev_stream_t stream)
 {
 	return counted(v, VMM_OP_EVENT,
-		       v->ops->event_record(v->dev, event, NULL));
+		       v->ops->event_record(v->dev, event, stream));
 }
 
 /* That it is not done yet is an answer, and no failure. */
-int vmm_call_event_query(struct vmm *v, u64 event)
+int vmm_event_query(struct vmm *v, u64 event)
 {
 	int err = v->ops->event_query(v->dev, event);
 
@@ -98,14 +109,28 @@ int vmm_call_event_query(struct vmm *v, u64 event)
 	return err;
 }
 
-int vmm_call_event_wait(struct vmm *v, u64 event)
+int vmm_event_wait(struct vmm *v, u64 event)
 {
 	return counted(v, VMM_OP_EVENT, v->ops->event_wait(v->dev, event));
 }
 
-int vmm_call_event_destroy(struct vmm *v, u64 event)
+void vmm_event_destroy(struct vmm *v, u64 event)
 {
-	return counted(v, VMM_OP_EVENT, v->ops->event_destroy(v->dev, event));
+	/* What fails once may not fail again, and nothing else can be done. */
+	if (counted(v, VMM_OP_EVENT, v->ops->event_destroy(v->dev, event)))
+		(void)counted(v, VMM_OP_EVENT,
+			      v->ops->event_destroy(v->dev, event));
+}
+
+int vmm_stream_wait(struct vmm *v, slabdev_stream_t stream, u64 event)
+{
+	return counted(v, VMM_OP_EVENT,
+		       v->ops->stream_wait(v->dev, stream, event));
+}
+
+int vmm_quiesce_device(struct vmm *v)
+{
+	return counted(v, VMM_OP_EVENT, v->ops->quiesce(v->dev));
 }
 
 int vmm_fill(struct vmm *v, u64 addr, u64 size, u8 byte,
@@ -126,4 +151,16 @@ int vmm_meminfo(struct vmm *v, u64 *free_bytes, u64 *total_bytes)
 {
 	return counted(v, VMM_OP_MEMINFO,
 		       v->ops->meminfo(v->dev, free_bytes, total_bytes));
+}
+
+/* ---- Questions that change nothing -------------------------------------- */
+
+int vmm_check_stream(const struct vmm *v, slabdev_stream_t stream)
+{
+	return v->ops->check_stream(v->dev, stream);
+}
+
+int vmm_is_captured(const struct vmm *v, slabdev_stream_t stream)
+{
+	return v->ops->is_captured(v->dev, stream);
 }

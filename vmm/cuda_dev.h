@@ -123,6 +123,10 @@ int cuda_attribute(const struct cuda_driver *drv, CUdevice device,
 bool cuda_has_vmm(const struct cuda_driver *drv, CUdevice device);
 bool cuda_has_pools(const struct cuda_driver *drv, CUdevice device);
 
+/* Its identity, "GPU-..." or "MIG-..."; "" where the driver tells none. */
+void cuda_uuid(const struct cuda_driver *drv, CUdevice device, char *buf,
+	       size_t len);
+
 /* ---- cuda_open.c ------------------------------------------------------ */
 
 void cuda_put(void *dev);
@@ -141,6 +145,10 @@ int cuda_event_record(void *dev, u64 event, slabdev_stream_t stream);
 int cuda_event_query(void *dev, u64 event);
 int cuda_event_wait(void *dev, u64 event);
 int cuda_event_destroy(void *dev, u64 event);
+int cuda_stream_wait(void *dev, slabdev_stream_t stream, u64 event);
+int cuda_check_stream(void *dev, slabdev_stream_t stream);
+int cuda_is_captured(void *dev, slabdev_stream_t stream);
+int cuda_quiesce(void *dev);
 int cuda_meminfo(void *dev, u64 *free_bytes, u64 *total_bytes);
 
 #define CUDA_SHARED_OPS						\
@@ -154,6 +162,10 @@ int cuda_meminfo(void *dev, u64 *free_bytes, u64 *total_bytes);
 	.event_query = cuda_event_query,			\
 	.event_wait = cuda_event_wait,				\
 	.event_destroy = cuda_event_destroy,			\
+	.stream_wait = cuda_stream_wait,			\
+	.check_stream = cuda_check_stream,			\
+	.is_captured = cuda_is_captured,			\
+	.quiesce = cuda_quiesce,				\
 	.health = cuda_health,					\
 	.put = cuda_put
 
@@ -171,5 +183,11 @@ int __must_check cuda_vmm_init(struct cuda_dev *d,
 /* Make the pool, within a scope. */
 int __must_check cuda_pool_init(struct cuda_dev *d, u64 threshold);
 void cuda_pool_fini(struct cuda_dev *d);
+
+/* ---- cuda_share.c: handles between processes -------------------------- */
+
+u32 cuda_share_type(void *dev);
+int cuda_share(void *dev, u64 handle, struct slabdev_share *share);
+int cuda_import(void *dev, const struct slabdev_share *share, u64 *handle);
 
 #endif /* VMM_CUDA_DEV_H */

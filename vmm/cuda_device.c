@@ -65,6 +65,17 @@ static bool uuid_text(const struct cuda_driver *drv, CUdevice device,
 	return true;
 }
 
+void cuda_uuid(const struct cuda_driver *drv, CUdevice device, char *buf,
+	       size_t len)
+{
+	char text[UUID_TEXT];
+
+	*buf = '\0';
+	if (uuid_text(drv, device, text))
+		snprintf(buf, len, "%s-%s", is_mig(drv, device) ? "MIG" : "GPU",
+			 text);
+}
+
 static int find_uuid(const struct cuda_driver *drv, const char *spec,
 		     bool mig, const char *uuid, CUdevice *device)
 {
@@ -220,15 +231,11 @@ static u64 free_memory(const struct cuda_driver *drv, CUdevice device)
 static void describe(const struct cuda_driver *drv, CUdevice device,
 		     struct slabdev_device_info *info)
 {
-	char uuid[UUID_TEXT];
 	size_t total = 0;
 
 	device_name(drv, device, info->name, sizeof(info->name));
 	info->features = features(drv, device);
-	if (uuid_text(drv, device, uuid))
-		snprintf(info->uuid, sizeof(info->uuid), "%s-%s",
-			 info->features & SLABDEV_DEVICE_MIG ? "MIG" : "GPU",
-			 uuid);
+	cuda_uuid(drv, device, info->uuid, sizeof(info->uuid));
 	(void)drv->cuDeviceTotalMem(&total, device);
 	info->memory_total = total;
 	info->memory_free = free_memory(drv, device);

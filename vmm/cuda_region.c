@@ -296,10 +296,12 @@ const struct vmm_ops vmm_cuda_pool_ops = {
 
 const struct vmm_ops vmm_cuda_pinned_ops = {
 	.name = "cuda-host",
+	.for_cpu = true,
 	REGION_TABLE(pinned, pinned_meminfo),
 };
 
 const struct vmm_ops vmm_cuda_managed_ops = {
 	.name = "cuda-managed",
+	.for_cpu = true,
 	REGION_TABLE(managed, cuda_meminfo),
 };

@@ -148,6 +148,9 @@ const struct vmm_ops vmm_cuda_ops = {
 	.unmap = map_unmap,
 	.meminfo = cuda_meminfo,
 	.describe = map_describe,
+	.share_type = cuda_share_type,
+	.share = cuda_share,
+	.import = cuda_import,
 	CUDA_SHARED_OPS,
 };
 

@@ -246,7 +246,60 @@ int cuda_event_destroy(void *dev, u64 event)
 				CUDA_FREE(d, cuEventDestroy, event_of(event)));
 }
 
+/* The event was recorded where it could not be captured. */
+int cuda_stream_wait(void *dev, slabdev_stream_t in, u64 event)
+{
+	struct cuda_dev *d = dev;
+	CUstream stream = stream_or_bound(d, in);
+	struct cuda_scope scope;
+	int err = enter_stream(d, &scope, stream);
+
+	if (err)
+		return err == -EBUSY ? -EAGAIN : err;
+	err = check_event(d, "cuStreamWaitEvent",
+			  d->drv->cuStreamWaitEvent(stream, event_of(event),
+						    0));
+	cuda_leave(d, &scope);
+	return err;
+}
+
 /* ---- Questions -------------------------------------------------------- */
+
+/* A handle that is none makes the driver do anything; there is no asking. */
+int cuda_check_stream(void *dev, slabdev_stream_t stream)
+{
+	(void)dev;
+	(void)stream;
+	return 0;
+}
+
+int cuda_is_captured(void *dev, slabdev_stream_t in)
+{
+	struct cuda_dev *d = dev;
+	struct cuda_scope scope;
+	int err = enter_stream(d, &scope, stream_or_bound(d, in));
+
+	if (!err)
+		cuda_leave(d, &scope);
+	return err == -EBUSY ? 1 : err;
+}
+
+/*
+ * Where a capture runs in the context this would spoil it, and not every
+ * capture can be seen: the driver's own answer is the last resort.
+ */
+int cuda_quiesce(void *dev)
+{
+	struct cuda_dev *d = dev;
+	struct cuda_scope scope;
+	int err = enter_stream(d, &scope, d->bound);
+
+	if (err)
+		return err == -EBUSY ? -EAGAIN : err;
+	err = CUDA_CALL(d, cuCtxSynchronize);
+	cuda_leave(d, &scope);
+	return err == -EBUSY ? -EAGAIN : err;
+}
 
 int cuda_meminfo(void *dev, u64 *free_bytes, u64 *total_bytes)
 {

@@ -47,17 +47,42 @@ static int no_host_backend(int err)
 			 *limit ? "; " : "", limit);
 }
 
-static int host_get(const struct slabdev_attr *attr, void **dev)
+/* Can memory be had that other processes can map? */
+static bool have_shared_memory(void)
 {
+	int fd = os_shared_file("slabdev memory", os_page_size());
+
+	if (fd >= 0)
+		os_close(fd);
+	return fd >= 0;
+}
+
+static int host_get(const struct slabdev_attr *attr, const struct vmm_ops **ops,
+		    void **dev)
+{
+	bool shared = attr->handle_type == SLABDEV_HANDLE_FD;
 	int err;
 
-	if (attr->stream || attr->backing || attr->handle_type ||
-	    attr->nr_peers || (attr->flags & SLABDEV_OPEN_RDMA))
-		return error_set(-ENOTSUP, "device 'host' has no streams, "
-				 "backings, handle types, peers or RDMA: leave "
-				 "these attributes zero");
-	err = vmm_host_get(attr->flags, dev);
-	return err ? no_host_backend(err) : 0;
+	if (attr->stream || attr->backing || attr->nr_peers ||
+	    (attr->flags & SLABDEV_OPEN_RDMA))
+		return error_set(-ENOTSUP, "device 'host' has no bound stream, "
+				 "backings, peers or RDMA: leave these "
+				 "attributes zero");
+	if (attr->handle_type == SLABDEV_HANDLE_FABRIC)
+		return error_set(-ENOTSUP, "device 'host' has no fabric "
+				 "handles: attr.handle_type may be "
+				 "SLABDEV_HANDLE_FD");
+	if (attr->handle_type == SLABDEV_HANDLE_AUTO) {
+		shared = have_shared_memory();
+		if (!shared)
+			pr_warn("no memfd with seals: the space is opened "
+				"without memory that can be shared");
+	}
+	err = vmm_host_get(attr->flags, shared, dev);
+	if (err)
+		return no_host_backend(err);
+	*ops = shared ? &vmm_host_shared_ops : &vmm_host_ops;
+	return 0;
 }
 
 int vmm_backend_find(const char *spec, const struct slabdev_attr *attr,
@@ -65,7 +90,6 @@ int vmm_backend_find(const char *spec, const struct slabdev_attr *attr,
 {
 	static const struct slabdev_attr defaults = SLABDEV_ATTR_INIT;
 	enum vmm_cuda_kind kind;
-	int err;
 
 	if (!spec)
 		return error_set(-EINVAL, "no device given; 'host' is "
@@ -79,10 +103,7 @@ int vmm_backend_find(const char *spec, const struct slabdev_attr *attr,
 				 "must be 'host', or 'cuda:', 'cuda-host:' or "
 				 "'cuda-managed:' with a device behind it",
 				 spec);
-	err = host_get(attr, dev);
-	if (!err)
-		*ops = &vmm_host_ops;
-	return err;
+	return host_get(attr, ops, dev);
 }
 
 void vmm_backend_put(const struct vmm_ops *ops, void *dev)

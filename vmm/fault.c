@@ -258,12 +258,71 @@ static int fault_event_destroy(void *dev, u64 event)
 	return err ? err : f->ops->event_destroy(f->dev, event);
 }
 
+static int fault_stream_wait(void *dev, slabdev_stream_t stream, u64 event)
+{
+	struct vmm_fault *f = dev;
+	int err = begin(f, VMM_OP_EVENT);
+
+	return err ? err : f->ops->stream_wait(f->dev, stream, event);
+}
+
+static int fault_check_stream(void *dev, slabdev_stream_t stream)
+{
+	struct vmm_fault *f = dev;
+
+	return f->ops->check_stream(f->dev, stream);
+}
+
+static int fault_is_captured(void *dev, slabdev_stream_t stream)
+{
+	struct vmm_fault *f = dev;
+
+	return f->ops->is_captured(f->dev, stream);
+}
+
+static int fault_quiesce(void *dev)
+{
+	struct vmm_fault *f = dev;
+	int err = begin(f, VMM_OP_EVENT);
+
+	return err ? err : f->ops->quiesce(f->dev);
+}
+
 static int fault_meminfo(void *dev, u64 *free_bytes, u64 *total_bytes)
 {
 	struct vmm_fault *f = dev;
 	int err = begin(f, VMM_OP_MEMINFO);
 
 	return err ? err : f->ops->meminfo(f->dev, free_bytes, total_bytes);
+}
+
+static u32 fault_share_type(void *dev)
+{
+	struct vmm_fault *f = dev;
+
+	return f->ops->share_type(f->dev);
+}
+
+static int fault_share(void *dev, u64 handle, struct slabdev_share *share)
+{
+	struct vmm_fault *f = dev;
+	int err = begin(f, VMM_OP_CREATE);
+
+	return err ? err : f->ops->share(f->dev, handle, share);
+}
+
+static int fault_import(void *dev, const struct slabdev_share *share,
+			u64 *handle)
+{
+	struct vmm_fault *f = dev;
+	int err = begin(f, VMM_OP_CREATE);
+
+	if (!err)
+		err = f->ops->import(f->dev, share, handle);
+	if (!err)
+		book(f, &f->handles, &f->created_bytes, 1,
+		     share->handle_bytes);
+	return err;
 }
 
 static const struct vmm_ops fault_ops = {
@@ -286,6 +345,10 @@ static const struct vmm_ops fault_ops = {
 	.event_query = fault_event_query,
 	.event_wait = fault_event_wait,
 	.event_destroy = fault_event_destroy,
+	.stream_wait = fault_stream_wait,
+	.check_stream = fault_check_stream,
+	.is_captured = fault_is_captured,
+	.quiesce = fault_quiesce,
 	.meminfo = fault_meminfo,
 };
 
@@ -296,5 +359,10 @@ void vmm_fault_init(struct vmm_fault *f, const struct vmm_ops *ops, void *dev)
 	f->table.synchronous = ops->synchronous;
 	f->table.backed = ops->backed;
 	f->table.dear_handles = ops->dear_handles;
+	if (ops->share) {
+		f->table.share_type = fault_share_type;
+		f->table.share = fault_share;
+		f->table.import = fault_import;
+	}
 	lock_init(&f->lock, LOCK_META, "fault injection");
 }

@@ -18,9 +18,10 @@
  *                free A   fence         free B    fence reached: A is quiet;
  *                                                 recorded again, for B
  *
- * Idle memory that is used again needs no fence, since its next use is ordered
- * behind the last by the same stream. Neither does memory that was mapped but
- * never handed out, in an undo.
+ * Idle memory that is used again in that order needs no fence, since its next
+ * use is ordered behind the last by the same stream. Neither does memory that
+ * was mapped but never handed out, in an undo. slab/ has stamps too, for memory
+ * that another stream may want (slab/stamp.h).
  *
  * Waiting is done without vmm->lock, since what the device is waiting for may
  * be a thread that needs it. A caller finds that the memory it wants is not
@@ -44,7 +45,7 @@ int vmm_fence_init(struct vmm *v)
 
 	v->clock = 1;
 	if (v->ops->synchronous) {
-		v->quiet = ~(u64)0;
+		v->quiet = VMM_ALWAYS_QUIET;
 		return 0;
 	}
 	err = vmm_call_event_create(v, &v->event);
@@ -55,9 +56,8 @@ int vmm_fence_init(struct vmm *v)
 
 void vmm_fence_fini(struct vmm *v)
 {
-	/* What fails once may not fail again, and this is the end. */
-	if (!v->ops->synchronous && vmm_call_event_destroy(v, v->event))
-		(void)vmm_call_event_destroy(v, v->event);
+	if (!v->ops->synchronous)
+		vmm_event_destroy(v, v->event);
 }
 
 void vmm_fence_stamp(struct vmm *v, struct vmm_handle *h)
@@ -77,24 +77,32 @@ static int replace_event(struct vmm *v)
 	/* The last of those who wait for it does this. */
 	if (v->nr_waiting || vmm_call_event_create(v, &fresh))
 		return -EAGAIN;
-	(void)vmm_call_event_destroy(v, v->event);
+	vmm_event_destroy(v, v->event);
 	v->event = fresh;
 	v->fence_stamp = 0;
 	return -EAGAIN;
 }
 
+/*
+ * The clock moves on first: who reads the old one without the lock has
+ * submitted its work before, and the event covers it. If none is recorded, a
+ * point was passed over, which does no harm.
+ */
 static int record(struct vmm *v)
 {
-	int err = vmm_call_event_record(v, v->event);
+	u64 stamp = v->clock;
+	int err;
 
+	__atomic_store_n(&v->clock, stamp + 1, __ATOMIC_SEQ_CST);
+	err = vmm_event_record(v, v->event, NULL);
 	if (!err)
-		v->fence_stamp = v->clock++;
+		v->fence_stamp = stamp;
 	return err == -EXDEV ? replace_event(v) : err;
 }
 
 static void reached(struct vmm *v, u64 stamp)
 {
-	v->quiet = max(v->quiet, stamp);
+	store_release(&v->quiet, max(v->quiet, stamp));
 	if (v->fence_stamp == stamp)
 		v->fence_stamp = 0;
 }
@@ -108,7 +116,7 @@ int vmm_fence_try(struct vmm *v)
 		if (!v->fence_stamp)
 			err = record(v);
 		if (!err)
-			err = vmm_call_event_query(v, v->event);
+			err = vmm_event_query(v, v->event);
 		if (!err)
 			reached(v, v->fence_stamp);
 	}
@@ -125,7 +133,7 @@ static int wait_unlocked(struct vmm *v)
 
 	v->nr_waiting++;
 	lock_release(&v->lock);
-	err = vmm_call_event_wait(v, event);
+	err = vmm_event_wait(v, event);
 	lock_acquire(&v->lock);
 	v->nr_waiting--;
 	v->incident = noted;
@@ -162,4 +170,33 @@ int vmm_quiesce(struct vmm *v)
 		vmm_incident_op(v, VMM_OP_EVENT, 0);
 	v->is_quiet = !err;
 	return vmm_leave(v, err);
+}
+
+int vmm_settle(struct vmm *v, bool wait)
+{
+	int err;
+
+	lock_acquire(&v->lock);
+	v->last_stamp = v->clock;
+	err = wait ? vmm_fence_wait(v) : vmm_fence_try(v);
+	lock_release(&v->lock);
+	return err;
+}
+
+int vmm_wait_for_bound(struct vmm *v, slabdev_stream_t stream)
+{
+	u64 event;
+	int err;
+
+	if (v->ops->synchronous)
+		return 0;
+	err = vmm_event_create(v, &event);
+	if (err)
+		return err;
+	err = vmm_event_record(v, event, NULL);
+	if (!err)
+		err = vmm_stream_wait(v, stream, event);
+	/* Legal at once: the wait has what it needs. */
+	vmm_event_destroy(v, event);
+	return err;
 }

@@ -114,6 +114,7 @@ int vmm_handle_unmap(struct vmm *v, struct vmm_handle *h)
 	set_chunks(v, h->first, h->nr, NULL);
 	range_free(&v->addresses, h->first, h->nr);
 	h->first = VMM_NO_CHUNK;
+	h->stamp = 0;
 	h->state = VMM_CREATED;
 	return 0;
 }

@@ -35,40 +35,11 @@
 #include "core/overflow.h"
 #include "core/resv.h"
 #include "vmm/backends.h"
-#include "vmm/vmm.h"
+#include "vmm/host_dev.h"
 
-#define GRANULARITY VMM_MIN_CHUNK
+#define GRANULARITY HOST_GRANULARITY
 #define SLOT_MAX ((u32)(VMM_MAX_OFFSET / GRANULARITY))
-#define EVENT_MAX 65536u
 #define STEP (64 * KIB)
-
-/* Slot 0 of each array is nobody's, so that 0 means none. */
-struct host_handle {
-	u64 size;		/* 0: the slot is free */
-	u64 addr;		/* 0: not mapped */
-	u32 generation;
-	u32 next_free;
-};
-
-enum host_event { EVENT_FREE, EVENT_NEW, EVENT_RECORDED };
-
-struct host_reservation {
-	u64 addr, size;		/* size 0: the entry is unused */
-	struct resv owners;	/* u32 slot, by granule; 0: not mapped */
-};
-
-struct host_dev {
-	bool huge_pages;	/* const */
-	size_t bytes;		/* of this structure; const */
-	/* Locking: lock. */
-	struct lock lock;
-	struct resv handles;	/* struct host_handle, by slot */
-	u32 nr_slots;
-	u32 free_slot;
-	struct resv events;	/* u8 enum host_event, by slot */
-	u32 nr_events;
-	struct host_reservation res[VMM_MAX_RANGES];
-};
 
 static struct host_handle *handle_slot(const struct host_dev *d, u32 slot)
 {
@@ -90,7 +61,7 @@ static bool is_granular(u64 n)
 	return n && is_aligned(n, GRANULARITY);
 }
 
-static int host_granularity(void *dev, u64 *bytes)
+int host_granularity(void *dev, u64 *bytes)
 {
 	(void)dev;
 	*bytes = GRANULARITY;
@@ -129,7 +100,7 @@ static struct host_reservation *unused_entry(struct host_dev *d)
 	return NULL;
 }
 
-static int host_reserve(void *dev, u64 size, u64 align, u64 *addr)
+int host_reserve(void *dev, u64 size, u64 align, u64 *addr)
 {
 	struct host_dev *d = dev;
 	struct host_reservation *res;
@@ -184,7 +155,7 @@ static bool is_unmapped(const struct host_reservation *res, u64 from, u64 end)
 	return true;
 }
 
-static int host_unreserve(void *dev, u64 addr, u64 size)
+int host_unreserve(void *dev, u64 addr, u64 size)
 {
 	struct host_dev *d = dev;
 	struct host_reservation *res;
@@ -236,15 +207,12 @@ static int take_slot(struct host_dev *d, u32 *slot)
 	return 0;
 }
 
-static int host_create(void *dev, u64 size, u64 *id)
+int host_handle_add(struct host_dev *d, u64 size, int fd, u64 *id)
 {
-	struct host_dev *d = dev;
 	struct host_handle *h;
 	u32 slot;
 	int err;
 
-	if (!is_granular(size))
-		return -EINVAL;
 	lock_acquire(&d->lock);
 	err = take_slot(d, &slot);
 	if (err)
@@ -252,21 +220,36 @@ static int host_create(void *dev, u64 size, u64 *id)
 	h = handle_slot(d, slot);
 	h->size = size;
 	h->addr = 0;
+	h->fd = fd;
 	*id = (u64)h->generation << 32 | slot;
 unlock:
 	lock_release(&d->lock);
 	return err;
 }
 
-static int host_release(void *dev, u64 id, u64 size)
+static int host_create(void *dev, u64 size, u64 *id)
+{
+	return is_granular(size) ? host_handle_add(dev, size, -1, id) : -EINVAL;
+}
+
+int host_handle_fd_locked(struct host_dev *d, u64 id)
+{
+	const struct host_handle *h = find_handle(d, id);
+
+	return h ? h->fd : -1;
+}
+
+int host_release(void *dev, u64 id, u64 size)
 {
 	struct host_dev *d = dev;
 	struct host_handle *h;
 	int err = -EINVAL;
+	int fd = -1;
 
 	lock_acquire(&d->lock);
 	h = find_handle(d, id);
 	if (h && h->size == size && !h->addr) {
+		fd = h->fd;
 		h->size = 0;
 		h->generation++;
 		h->next_free = d->free_slot;
@@ -274,6 +257,9 @@ static int host_release(void *dev, u64 id, u64 size)
 		err = 0;
 	}
 	lock_release(&d->lock);
+	/* Gone, whatever close() says: nothing was ever written to it. */
+	if (fd >= 0)
+		(void)os_close(fd);
 	return err;
 }
 
@@ -288,7 +274,7 @@ static void set_owner(struct host_reservation *res, u64 addr, u64 size,
 		owners(res)[first + i] = slot;
 }
 
-static int host_map(void *dev, u64 addr, u64 size, u64 id)
+int host_map(void *dev, u64 addr, u64 size, u64 id)
 {
 	struct host_dev *d = dev;
 	struct host_reservation *res;
@@ -319,8 +305,7 @@ unlock:
 	return err;
 }
 
-/* The handle whose mapping begins exactly at @addr, or NULL. */
-static struct host_handle *mapping_at(struct host_dev *d, u64 addr)
+struct host_handle *host_mapping_at_locked(struct host_dev *d, u64 addr)
 {
 	struct host_reservation *res = find_reservation(d, addr, GRANULARITY);
 	struct host_handle *h;
@@ -343,14 +328,14 @@ static bool is_whole_mappings(struct host_dev *d, u64 addr, u64 end)
 	struct host_handle *h;
 
 	for (; addr < end; addr += h->size) {
-		h = mapping_at(d, addr);
+		h = host_mapping_at_locked(d, addr);
 		if (!h)
 			return false;
 	}
 	return addr == end;
 }
 
-static int host_set_access(void *dev, u64 addr, u64 size)
+int host_set_access(void *dev, u64 addr, u64 size)
 {
 	struct host_dev *d = dev;
 	bool whole;
@@ -365,14 +350,15 @@ static int host_set_access(void *dev, u64 addr, u64 size)
 	lock_release(&d->lock);
 	if (!whole)
 		return -EINVAL;
-	err = os_commit(pointer(addr), size);
+	err = d->shared ? host_map_files(d, addr, end) :
+			  os_commit(pointer(addr), size);
 	/* A wish: without huge pages the memory is as good. */
 	if (!err && d->huge_pages)
 		(void)os_hint_huge(pointer(addr), size);
 	return err;
 }
 
-static int host_unmap(void *dev, u64 addr, u64 size)
+int host_unmap(void *dev, u64 addr, u64 size)
 {
 	struct host_dev *d = dev;
 	struct host_handle *h;
@@ -380,7 +366,7 @@ static int host_unmap(void *dev, u64 addr, u64 size)
 	int err;
 
 	lock_acquire(&d->lock);
-	h = mapping_at(d, addr);
+	h = host_mapping_at_locked(d, addr);
 	exact = h && h->size == size;
 	lock_release(&d->lock);
 	if (!exact)
@@ -396,58 +382,7 @@ static int host_unmap(void *dev, u64 addr, u64 size)
 	return 0;
 }
 
-/* ---- Work ------------------------------------------------------------- */
-
-static int host_fill(void *dev, u64 addr, u64 size, u8 byte,
-		     slabdev_stream_t stream)
-{
-	(void)dev;
-	(void)stream;
-	memset(pointer(addr), byte, size);
-	return 0;
-}
-
-static int host_fill2d(void *dev, u64 addr, u64 pitch, u64 width, u64 height,
-		       u8 byte, slabdev_stream_t stream)
-{
-	(void)dev;
-	(void)stream;
-	if (width > pitch && height > 1)
-		return -EINVAL;
-	for (u64 row = 0; row < height; row++)
-		memset(pointer(addr + row * pitch), byte, width);
-	return 0;
-}
-
-static int host_read(void *dev, void *to, u64 addr, u64 size)
-{
-	(void)dev;
-	memcpy(to, pointer(addr), size);
-	return 0;
-}
-
-static int host_read2d(void *dev, void *to, u64 to_pitch, u64 addr, u64 pitch,
-		       u64 width, u64 height)
-{
-	(void)dev;
-	if ((width > pitch || width > to_pitch) && height > 1)
-		return -EINVAL;
-	for (u64 row = 0; row < height; row++)
-		memcpy((char *)to + row * to_pitch, pointer(addr + row * pitch),
-		       width);
-	return 0;
-}
-
-static int host_copy(void *dev, u64 to, u64 from, u64 size,
-		     slabdev_stream_t stream)
-{
-	(void)dev;
-	(void)stream;
-	memmove(pointer(to), pointer(from), size);
-	return 0;
-}
-
-static int host_meminfo(void *dev, u64 *free_bytes, u64 *total_bytes)
+int host_meminfo(void *dev, u64 *free_bytes, u64 *total_bytes)
 {
 	(void)dev;
 	*free_bytes = os_memory_free();
@@ -455,69 +390,9 @@ static int host_meminfo(void *dev, u64 *free_bytes, u64 *total_bytes)
 	return 0;
 }
 
-/* ---- Events: work is done when the call returns ----------------------- */
-
-static u8 *events(const struct host_dev *d)
-{
-	return (u8 *)d->events.base;
-}
-
-static int host_event_create(void *dev, u64 *event)
-{
-	struct host_dev *d = dev;
-	u32 slot = 1;
-	int err = 0;
-
-	lock_acquire(&d->lock);
-	while (slot < d->nr_events && events(d)[slot] != EVENT_FREE)
-		slot++;
-	if (slot >= d->nr_events) {
-		err = resv_grow(&d->events, (u64)slot + 1) ? -ENOMEM : 0;
-		if (err)
-			goto unlock;
-		d->nr_events = slot + 1;
-	}
-	events(d)[slot] = EVENT_NEW;
-	*event = slot;
-unlock:
-	lock_release(&d->lock);
-	return err;
-}
-
-/* Move @event from the state @least, or a later one, to @to. */
-static int event_step(struct host_dev *d, u64 event, enum host_event least,
-		      enum host_event to)
-{
-	int err = -EINVAL;
-
-	lock_acquire(&d->lock);
-	if (event && event < d->nr_events && events(d)[event] >= least) {
-		events(d)[event] = (u8)to;
-		err = 0;
-	}
-	lock_release(&d->lock);
-	return err;
-}
-
-static int host_event_record(void *dev, u64 event, slabdev_stream_t stream)
-{
-	(void)stream;
-	return event_step(dev, event, EVENT_NEW, EVENT_RECORDED);
-}
-
-static int host_event_query(void *dev, u64 event)
-{
-	return event_step(dev, event, EVENT_RECORDED, EVENT_RECORDED);
-}
-
-static int host_event_destroy(void *dev, u64 event)
-{
-	return event_step(dev, event, EVENT_NEW, EVENT_FREE);
-}
-
 /* ---- The device ------------------------------------------------------- */
 
-int vmm_host_get(unsigned int flags, void **dev)
+int vmm_host_get(unsigned int flags, bool shared, void **dev)
 {
 	size_t bytes = align_up(sizeof(struct host_dev), os_page_size());
 	struct host_dev *d;
@@ -532,13 +407,14 @@ int vmm_host_get(unsigned int flags, void **dev)
 		goto unreserve;
 	d = page;
 	d->huge_pages = flags & SLABDEV_OPEN_HUGE_PAGES;
+	d->shared = shared;
 	d->bytes = bytes;
-	d->nr_slots = d->nr_events = 1;
+	d->nr_slots = 1;
 	err = resv_init(&d->handles, SLOT_MAX * sizeof(struct host_handle),
 			STEP);
 	if (err)
 		goto unreserve;
-	err = resv_init(&d->events, EVENT_MAX, STEP);
+	err = host_events_init(&d->events);
 	if (err)
 		goto fini_handles;
 	lock_init(&d->lock, LOCK_META, "host backend");
@@ -552,14 +428,27 @@ unreserve:
 	return err;
 }
 
-static void host_put(void *dev)
+/* Files of handles that could not be released. */
+static void close_files(struct host_dev *d)
+{
+	struct host_handle *h;
+
+	for (u32 slot = 1; d->shared && slot < d->nr_slots; slot++) {
+		h = handle_slot(d, slot);
+		if (h->size)
+			(void)os_close(h->fd);
+	}
+}
+
+void host_put(void *dev)
 {
 	struct host_dev *d = dev;
 
+	close_files(d);
 	for (u32 i = 0; i < VMM_MAX_RANGES; i++)
 		if (d->res[i].size)
 			resv_fini(&d->res[i].owners);
-	resv_fini(&d->events);
+	host_events_fini(&d->events);
 	resv_fini(&d->handles);
 	lock_fini(&d->lock);
 	(void)os_unreserve(d, d->bytes);
@@ -585,8 +474,12 @@ const struct vmm_ops vmm_host_ops = {
 	.event_create = host_event_create,
 	.event_record = host_event_record,
 	.event_query = host_event_query,
-	.event_wait = host_event_query,
+	.event_wait = host_event_wait,
 	.event_destroy = host_event_destroy,
+	.stream_wait = host_stream_wait,
+	.check_stream = host_check_stream,
+	.is_captured = host_is_captured,
+	.quiesce = host_quiesce,
 	.meminfo = host_meminfo,
 	.put = host_put,
 };

@@ -84,12 +84,24 @@ static void take_single(struct vmm *v, struct vmm_handle *h)
 	set_state(v, h, VMM_ACCESSIBLE);
 }
 
-static bool take_singles(struct vmm *v, u32 nr, u32 *first)
+static bool run_is_quiet(struct vmm *v, u32 first, u32 nr)
+{
+	for (u32 i = 0; i < nr; i++)
+		if (!vmm_is_quiet(v, *vmm_chunk(v, first + i)))
+			return false;
+	return true;
+}
+
+static bool take_singles(struct vmm *v, u32 nr, bool quiet, u32 *first)
 {
 	u32 run = range_alloc(&v->idle_runs, nr, 1);
 
 	if (run == RANGE_NONE)
 		return false;
+	if (quiet && !run_is_quiet(v, run, nr)) {
+		range_free(&v->idle_runs, run, nr);
+		return false;
+	}
 	for (u32 i = 0; i < nr; i++)
 		take_single(v, *vmm_chunk(v, run + i));
 	*first = run;
@@ -118,16 +130,17 @@ static void take_long(struct vmm *v, struct vmm_handle *h)
 	set_state(v, h, VMM_ACCESSIBLE);
 }
 
-bool vmm_idle_take(struct vmm *v, u32 nr, u32 handle_chunks, u32 *first)
+bool vmm_idle_take(struct vmm *v, u32 nr, u32 handle_chunks, bool quiet,
+		   u32 *first)
 {
 	struct vmm_handle *h;
 
 	if (handle_chunks == 1)
-		return take_singles(v, nr, first);
+		return take_singles(v, nr, quiet, first);
 	if (handle_chunks != nr)
 		return false;
 	list_for_each_entry(h, &v->idle[ilog2(nr)], node) {
-		if (h->nr == nr) {
+		if (h->nr == nr && (!quiet || vmm_is_quiet(v, h))) {
 			take_long(v, h);
 			*first = h->first;
 			return true;

@@ -61,11 +61,8 @@ int vmm_call_release(struct vmm *v, u64 id, u64 size);
 int vmm_call_map(struct vmm *v, u64 addr, u64 size, u64 id);
 int vmm_call_set_access(struct vmm *v, u64 addr, u64 size);
 int vmm_call_unmap(struct vmm *v, u64 addr, u64 size);
+/* With the lock held; the other calls on events are in vmm.h. */
 int vmm_call_event_create(struct vmm *v, u64 *event);
-int vmm_call_event_record(struct vmm *v, u64 event);
-int vmm_call_event_query(struct vmm *v, u64 event);
-int vmm_call_event_wait(struct vmm *v, u64 event);
-int vmm_call_event_destroy(struct vmm *v, u64 event);
 
 /* ---- incident.c: telling what went wrong ------------------------------ */
 
@@ -157,8 +154,10 @@ int vmm_lost_retry(struct vmm *v);
 /* ---- idle.c: memory that nobody uses ---------------------------------- */
 
 void vmm_idle_put(struct vmm *v, struct vmm_handle *h);
-/* An idle run of this shape, accessible and now in use. */
-bool vmm_idle_take(struct vmm *v, u32 nr, u32 handle_chunks, u32 *first);
+/* An idle run of this shape, accessible and now in use; only a quiet one when
+ * @quiet. */
+bool vmm_idle_take(struct vmm *v, u32 nr, u32 handle_chunks, bool quiet,
+		   u32 *first);
 void vmm_spare_put(struct vmm *v, struct vmm_handle *h);
 struct vmm_handle *vmm_spare_take(struct vmm *v);
 /* Unmap quiet single-chunk mappings until there are @nr spare handles. */

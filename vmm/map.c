@@ -25,7 +25,7 @@ static int relieve(struct vmm *v, u64 keep_spare, int err)
 {
 	bool gave;
 
-	if (err != -ENOMEM)
+	if (err != -ENOMEM || v->is_still)
 		return err;
 	gave = vmm_idle_give_all(v, keep_spare);
 	gave |= vmm_unreserve_empty(v);
@@ -47,6 +47,11 @@ static int make_room(struct vmm *v, u32 nr, u64 singles)
 
 	if (v->cnt->created - v->cnt->idle + size > limit)
 		goto no_room;
+	if (v->is_still) {
+		have = min(singles, v->cnt->spare_handles);
+		return v->cnt->created + size - vmm_bytes(v, have) <= limit ?
+		       0 : -EDQUOT;
+	}
 	vmm_spare_gather(v, singles);
 	for (;;) {
 		have = min(singles, v->cnt->spare_handles);
@@ -187,13 +192,14 @@ static void mark_accessible(struct vmm *v, u32 first, u32 nr)
 	}
 }
 
-static int map_locked(struct vmm *v, u32 nr, u32 handle_chunks, u32 *first)
+static int map_locked(struct vmm *v, u32 nr, u32 handle_chunks, bool quiet,
+		      u32 *first)
 {
 	u64 singles = nr_singles(nr, handle_chunks);
 	u32 run;
 	int err;
 
-	if (vmm_idle_take(v, nr, handle_chunks, first))
+	if (vmm_idle_take(v, nr, handle_chunks, quiet, first))
 		return 0;
 	err = make_room(v, nr, singles);
 	if (err)
@@ -231,7 +237,8 @@ static int wait_again(struct vmm *v, u32 *nr_waits)
 	return err == -EAGAIN ? -ENOMEM : err;
 }
 
-int vmm_map(struct vmm *v, u32 nr, u32 handle_chunks, u32 *first)
+static int map(struct vmm *v, u32 nr, u32 handle_chunks, bool quiet, bool still,
+	       u32 *first)
 {
 	u32 nr_waits = 0;
 	int err;
@@ -240,10 +247,23 @@ int vmm_map(struct vmm *v, u32 nr, u32 handle_chunks, u32 *first)
 		return error_set(-EINVAL, "%s: a mapping of no chunks",
 				 v->name);
 	vmm_enter(v);
+	v->is_still = still;
 	do {
-		err = map_locked(v, nr, min(nr, handle_chunks), first);
+		err = map_locked(v, nr, min(nr, handle_chunks), quiet, first);
 	} while (err == -EAGAIN && !(err = wait_again(v, &nr_waits)));
+	v->is_still = false;
 	return vmm_leave(v, err);
+}
+
+int vmm_map(struct vmm *v, u32 nr, u32 handle_chunks, u32 *first)
+{
+	return map(v, nr, handle_chunks, false, false, first);
+}
+
+int vmm_map_quiet(struct vmm *v, u32 nr, u32 handle_chunks, bool still,
+		  u32 *first)
+{
+	return map(v, nr, handle_chunks, true, still, first);
 }
 
 int vmm_reuse(struct vmm *v, u32 nr, u32 handle_chunks, u32 *first)
@@ -251,7 +271,7 @@ int vmm_reuse(struct vmm *v, u32 nr, u32 handle_chunks, u32 *first)
 	bool found;
 
 	lock_acquire(&v->lock);
-	found = vmm_idle_take(v, nr, handle_chunks, first);
+	found = vmm_idle_take(v, nr, handle_chunks, false, first);
 	lock_release(&v->lock);
 	return found ? 0 : -ENOENT;
 }

@@ -43,6 +43,8 @@ struct vmm_ops {
 	bool dear_handles;
 	/* An operation that fails has set the error text of the thread. */
 	bool explains;
+	/* The CPU may touch the memory, and is who it is handed to. */
+	bool for_cpu;
 
 	/* Bytes of the smallest piece of memory; a power of two. */
 	int (*granularity)(void *dev, u64 *bytes);
@@ -90,6 +92,19 @@ struct vmm_ops {
 	int (*event_query)(void *dev, u64 event);
 	int (*event_wait)(void *dev, u64 event);
 	int (*event_destroy)(void *dev, u64 event);
+	/* What is put into @stream from now on comes after what the event
+	 * marks. Also -EAGAIN: @stream is being captured. */
+	int (*stream_wait)(void *dev, slabdev_stream_t stream, u64 event);
+
+	/* 0: @stream is one that work on this memory can be put into, as far
+	 * as can be told; else -EINVAL with the error text set. */
+	int (*check_stream)(void *dev, slabdev_stream_t stream);
+	/* 1: what is put into @stream goes into a graph, or would spoil the
+	 * capture of another one; 0: it runs; or a negative errno. */
+	int (*is_captured)(void *dev, slabdev_stream_t stream);
+	/* Wait for all work of the device, in whatever stream. -EAGAIN where a
+	 * stream capture forbids it. */
+	int (*quiesce)(void *dev);
 
 	/* What the device has, all processes counted. */
 	int (*meminfo)(void *dev, u64 *free_bytes, u64 *total_bytes);
@@ -107,6 +122,19 @@ struct vmm_ops {
 	void (*put)(void *dev);
 	/* Optional. What the memory is, in a few words. */
 	void (*describe)(void *dev, char *buf, size_t len);
+
+	/*
+	 * Optional, all three or none: handles that go from one process to
+	 * another. share_type() is the enum slabdev_handle_type that this
+	 * device has. share() fills in kind, type, fd or fabric, and uuid.
+	 * import() makes a handle of what share() has filled in elsewhere, of
+	 * share->handle_bytes, or fails; the numbers in it are consistent,
+	 * nothing else is to be believed. The descriptor stays the caller's.
+	 */
+	u32 (*share_type)(void *dev);
+	int (*share)(void *dev, u64 handle, struct slabdev_share *share);
+	int (*import)(void *dev, const struct slabdev_share *share,
+		      u64 *handle);
 };
 
 /* The operations, as they are counted and made to fail. */

@@ -285,6 +285,18 @@ static struct vmm_handle *handle_at(struct vmm *v, u32 chunk)
 	return vmm_reservation_of(v, chunk) ? *vmm_chunk(v, chunk) : NULL;
 }
 
+u64 vmm_chunk_stamp(struct vmm *v, u32 chunk)
+{
+	const struct vmm_handle *h;
+	u64 stamp;
+
+	lock_acquire(&v->lock);
+	h = handle_at(v, chunk);
+	stamp = h ? h->stamp : 0;
+	lock_release(&v->lock);
+	return stamp;
+}
+
 static int unmap_locked(struct vmm *v, u32 first, enum vmm_giveback how)
 {
 	struct vmm_handle *h = handle_at(v, first);

@@ -127,6 +127,7 @@ struct vmm {
 	u64 fence_stamp;	/* covered by the recorded event; 0: none */
 	u64 quiet;		/* stamps up to this one are quiet */
 	u32 nr_waiting;		/* threads, for the event */
+	bool is_still;		/* the vmm_map_quiet() that runs unmaps nothing */
 	bool is_quiet;		/* nothing was handed out since vmm_quiesce() */
 	struct vmm_incident incident;
 	struct vmm_reservation res[VMM_MAX_RANGES];
@@ -161,6 +162,13 @@ int vmm_close(struct vmm *v);
  */
 int __must_check vmm_map(struct vmm *v, u32 nr, u32 handle_chunks, u32 *first);
 
+/* The same from memory that no work uses any more: new, or quiet. @still: rather
+ * fail than unmap anything, or wait. */
+int __must_check vmm_map_quiet(struct vmm *v, u32 nr, u32 handle_chunks,
+			       bool still, u32 *first);
+/* What a chunk in use was stamped with when it was idle; 0: it is new. */
+u64 vmm_chunk_stamp(struct vmm *v, u32 chunk);
+
 /*
  * vmm_extend - make chunks accessible at given numbers
  * @at: the first chunk number, just behind memory that is to go on
@@ -183,6 +191,33 @@ int __must_check vmm_reuse(struct vmm *v, u32 nr, u32 handle_chunks,
  * error text is set. vmm_close() does the same where it was not done.
  */
 int vmm_quiesce(struct vmm *v);
+
+/* Every point is reached before it is passed: work is done at once. */
+#define VMM_ALWAYS_QUIET (~(u64)0)
+
+/*
+ * The point of the bound stream (fence.c) that memory freed in its order by now
+ * has to wait for, and the last one that is known to be reached. A caller that
+ * has submitted work reads a clock that this work is covered by.
+ */
+static inline u64 vmm_clock(const struct vmm *v)
+{
+	return __atomic_load_n(&v->clock, __ATOMIC_SEQ_CST);
+}
+
+static inline u64 vmm_quiet(const struct vmm *v)
+{
+	return load_acquire(&v->quiet);
+}
+
+/*
+ * vmm_settle - find out whether the device is past the present clock
+ * @wait: until it is, instead of only looking
+ *
+ * 0; -EBUSY not yet; -EAGAIN a stream capture forbids to ask; or the backend's
+ * error.
+ */
+int vmm_settle(struct vmm *v, bool wait);
 
 enum vmm_giveback {
 	VMM_KEEP_MAPPED,	/* idle mapping: no backend call */
@@ -226,7 +261,65 @@ int vmm_fill(struct vmm *v, u64 addr, u64 size, u8 byte,
 	     slabdev_stream_t stream);
 int vmm_copy(struct vmm *v, u64 to, u64 from, u64 size,
 	     slabdev_stream_t stream);
+/* Events of the caller's own; ops.h says what they do. */
+int __must_check vmm_event_create(struct vmm *v, u64 *event);
+int __must_check vmm_event_record(struct vmm *v, u64 event,
+				  slabdev_stream_t stream);
+int __must_check vmm_event_query(struct vmm *v, u64 event);
+int __must_check vmm_event_wait(struct vmm *v, u64 event);
+void vmm_event_destroy(struct vmm *v, u64 event);
+int __must_check vmm_stream_wait(struct vmm *v, slabdev_stream_t stream,
+				 u64 event);
+int __must_check vmm_check_stream(const struct vmm *v, slabdev_stream_t stream);
+int vmm_is_captured(const struct vmm *v, slabdev_stream_t stream);
+/* Make @stream wait for all that is in the bound one by now. */
+int __must_check vmm_wait_for_bound(struct vmm *v, slabdev_stream_t stream);
+/* All work of the device, in whatever stream, is done. */
+int __must_check vmm_quiesce_device(struct vmm *v);
 int vmm_meminfo(struct vmm *v, u64 *free_bytes, u64 *total_bytes);
+
+/* ---- Between processes -------------------------------------------------- */
+
+/* The enum slabdev_handle_type by which this memory can be shared. */
+u32 vmm_share_type(const struct vmm *v);
+/* Is all of it in one handle that is in use? */
+bool vmm_in_one_handle(struct vmm *v, u64 offset, u64 bytes);
+/*
+ * vmm_share - fill in all of @share but its size
+ * @offset, @bytes: of an object in use, which stays that
+ *
+ * 0; -ENOTSUP, -EXDEV in several handles, -EMFILE, or the backend's error; the
+ * error text is set.
+ */
+int __must_check vmm_share(struct vmm *v, u64 offset, u64 bytes,
+			   struct slabdev_share *share);
+
+enum vmm_import_step {
+	VMM_IMPORT_NOTHING,
+	VMM_IMPORT_RESERVED,
+	VMM_IMPORT_HANDLE,
+	VMM_IMPORT_MAPPED,
+	VMM_IMPORT_ACCESSIBLE,
+};
+
+/* A handle of another process, mapped here. Locking: the caller's. */
+struct vmm_import {
+	const struct vmm_ops *ops;
+	void *dev;
+	u64 addr;
+	u64 bytes;
+	u64 handle;
+	enum vmm_import_step done;
+};
+
+/* 0, or the backend's error, with the error text set and nothing left. The
+ * numbers in @share are consistent. */
+int __must_check vmm_import_open(struct vmm_import *m,
+				 const struct vmm_ops *ops, void *dev,
+				 const struct slabdev_share *share);
+/* 0; -EBUSY a capture forbids to ask whether the device is done, or -EIO: call
+ * it again later. */
+int vmm_import_close(struct vmm_import *m);
 
 /* ---- Backends --------------------------------------------------------- */
 
@@ -258,5 +351,17 @@ void vmm_describe(const struct vmm *v, char *buf, size_t len);
 /* The next handle in use that begins at or behind @chunk: @chunk set to where,
  * and @nr to its chunks. False: there is none. */
 bool vmm_next_in_use(struct vmm *v, u32 *chunk, u32 *nr);
+
+/* ---- Host queues (queue.h) ---------------------------------------------- */
+
+/* Told of the order that the program makes, without locks held. */
+struct queue_observer {
+	void (*waits)(slabdev_stream_t queue, slabdev_stream_t other);
+	/* The caller knows that all that was submitted is done. */
+	void (*is_done)(slabdev_stream_t queue);
+};
+
+/* From now on; there is one at most. */
+void queue_observe(const struct queue_observer *observer);
 
 #endif /* VMM_VMM_H */

@@ -29,8 +29,8 @@ struct CUstream_st;
 /**
  * typedef slabdev_stream_t - an execution stream, or a host queue
  *
- * The same type as CUstream and cudaStream_t, which pass without a cast.
- * NULL is the space's bound stream.
+ * The same type as CUstream and cudaStream_t, which pass without a cast. In a
+ * structure NULL is the space's bound stream; in a call see stream.h.
  */
 typedef struct CUstream_st *slabdev_stream_t;
 

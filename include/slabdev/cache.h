@@ -156,7 +156,7 @@ slabdev_cache_prefill(struct slabdev_cache *cache, size_t n);
  * @cache: the cache
  *
  * Slabs without a live object go back to the space, which keeps them mapped
- * or not as its policy says.
+ * or not as its policy says. Waits for what streams have freed.
  *
  * Context: any thread. Driver: slow path.
  * Return: 0.
@@ -189,6 +189,8 @@ SLABDEV_API int slabdev_cache_validate(struct slabdev_cache *cache);
  * @refills: allocations that had to leave the thread's own sheaves
  * @flushes: frees that had to leave the thread's own sheaves
  * @failed: allocations that failed
+ * @pending: free objects that nobody may have yet: a stream is not done with
+ *           them, or a graph holds them
  *
  * Source of all numbers: per-thread counters, summed; exact when no operation
  * is in flight.
@@ -208,6 +210,7 @@ struct slabdev_cache_stats {
 	uint64_t refills;
 	uint64_t flushes;
 	uint64_t failed;
+	uint64_t pending;
 };
 
 /**

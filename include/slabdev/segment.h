@@ -54,7 +54,7 @@ extern "C" {
 
 #define SLABDEV_SEG_NAME "slabdev-stats"
 #define SLABDEV_SEG_MAGIC UINT64_C(0x56454442414c5344)
-#define SLABDEV_SEG_VERSION 2u
+#define SLABDEV_SEG_VERSION 3u
 #define SLABDEV_SEG_WINDOW 128u
 #define SLABDEV_SEG_THREADS_PER_SEGMENT 16u
 #define SLABDEV_SEG_NR_OPS 12u
@@ -167,6 +167,15 @@ struct slabdev_seg_vmm {
  * @nr_windows: CLASSES segments
  * @nr_thread_segments: THREADS segments
  * @backing: what the memory is, in a few words
+ * @pending_bytes: bytes that streams have freed and nobody may have yet
+ * @large_pending: those of them that are of large objects, without slack
+ * @held_bytes: those of them that graphs hold
+ * @event_records: events recorded for frees
+ * @event_queries: times such an event was asked whether it is done
+ * @stream_waits: times a stream was made to wait for an event
+ * @host_waits: times the CPU waited for the device since memory was short
+ * @nr_streams: streams that are attached
+ * @nr_graphs: graphs that were not released
  */
 struct slabdev_seg_space {
 	char name[64];
@@ -190,6 +199,15 @@ struct slabdev_seg_space {
 	uint32_t nr_windows;
 	uint32_t nr_thread_segments;
 	char backing[64];
+	uint64_t pending_bytes;
+	uint64_t large_pending;
+	uint64_t held_bytes;
+	uint64_t event_records;
+	uint64_t event_queries;
+	uint64_t stream_waits;
+	uint64_t host_waits;
+	uint32_t nr_streams;
+	uint32_t nr_graphs;
 };
 
 /** enum slabdev_seg_class_type - what a class record describes */
@@ -223,6 +241,7 @@ enum slabdev_seg_class_type {
  * @slab_frees: slabs given back since open
  * @failed: allocations that failed
  * @stolen: objects taken back from other threads' sheaves
+ * @pending: free objects that nobody may have yet
  *
  * In a record that is SLABDEV_SEG_FREE, refills and flushes (and the counters
  * of that number) are those of caches that are gone, and count on.
@@ -250,6 +269,7 @@ struct slabdev_seg_class {
 	uint64_t slab_frees;
 	uint64_t failed;
 	uint64_t stolen;
+	uint64_t pending;
 };
 #define SLABDEV_SEG_CTOR 0x1u
 
@@ -289,6 +309,7 @@ struct slabdev_seg_thread {
  * @rounding: what they have beyond that
  * @cached: free objects
  * @slack: tails of slabs
+ * @pending: free objects that nobody may have yet
  * @live_objects: objects handed out
  * @cached_objects: free objects
  */
@@ -297,6 +318,7 @@ struct slabdev_seg_figures {
 	uint64_t rounding;
 	uint64_t cached;
 	uint64_t slack;
+	uint64_t pending;
 	uint64_t live_objects;
 	uint64_t cached_objects;
 };
@@ -321,16 +343,21 @@ slabdev_seg_figures(const struct slabdev_seg_class *c,
 	uint64_t n = sum->allocs > sum->frees ? sum->allocs - sum->frees : 0;
 	uint64_t live = sum->alloc_bytes > sum->free_bytes ?
 			sum->alloc_bytes - sum->free_bytes : 0;
-	uint64_t given, free_objects;
+	uint64_t gone = space->large_slack + space->large_pending;
+	uint64_t given, free_objects, pending;
 
 	if (c->type == SLABDEV_SEG_LARGE) {
-		given = space->large_bytes > space->large_slack ?
-			space->large_bytes - space->large_slack : 0;
+		given = space->large_bytes > gone ?
+			space->large_bytes - gone : 0;
 		free_objects = 0;
 		f->slack += space->large_slack;
+		f->pending += space->large_pending;
 	} else {
 		given = n * c->stride;
 		free_objects = objects > n ? objects - n : 0;
+		pending = c->pending < free_objects ? c->pending : free_objects;
+		free_objects -= pending;
+		f->pending += pending * c->stride;
 		f->slack += c->slabs * (c->slab_bytes -
 					(uint64_t)c->per_slab * c->stride);
 	}

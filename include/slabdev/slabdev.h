@@ -14,9 +14,10 @@
  * - A command returns 0 or a negative errno. An allocation returns NULL and
  *   sets errno. slabdev_last_error() then says in words what was wrong.
  * - In the child of a fork a host space is the child's own copy, usable at
- *   once. One that could not be copied, and every CUDA space, fails each call
- *   with -EOWNERDEAD; so does a space whose device was reset. After an error
- *   that the driver cannot recover from each call fails with -EIO.
+ *   once. One that could not be copied, one that was opened with a handle type,
+ *   and every CUDA space, fails each call with -EOWNERDEAD; so does a space
+ *   whose device was reset. After an error that the driver cannot recover from
+ *   each call fails with -EIO.
  * - "Context: any thread" means: may be called by any number of threads at
  *   once. "Driver: never" means that no memory-management call is made below
  *   it; "Driver: slow path" that one may be. Nothing here is safe in a signal
@@ -34,7 +35,11 @@
 #include <slabdev/base.h>
 #include <slabdev/cache.h>
 #include <slabdev/device.h>
+#include <slabdev/hazard.h>
+#include <slabdev/queue.h>
+#include <slabdev/share.h>
 #include <slabdev/stats.h>
+#include <slabdev/stream.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -109,17 +114,23 @@ enum slabdev_policy_mode {
 };
 
 /**
+ * Policy flag: when memory is short, rather than have the CPU wait for memory
+ * that a stream still uses, have the stream that asks for it wait.
+ */
+#define SLABDEV_POLICY_STREAM_WAITS 0x1u
+
+/**
  * struct slabdev_policy - retention, changeable while the job runs
  * @size: sizeof(struct slabdev_policy)
  * @keep_bytes: SLABDEV_TRIM: bytes without a live object that stay mapped
  * @mode: an enum slabdev_policy_mode
- * @reserved: 0
+ * @flags: SLABDEV_POLICY_*
  */
 struct slabdev_policy {
 	size_t size;
 	uint64_t keep_bytes;
 	uint32_t mode;
-	uint32_t reserved;
+	uint32_t flags;
 };
 #define SLABDEV_POLICY_INIT \
 	{ sizeof(struct slabdev_policy), 0, SLABDEV_RETAIN, 0 }
@@ -147,7 +158,7 @@ enum slabdev_backing {
 	SLABDEV_BACKING_MALLOC = 3,
 };
 
-/** enum slabdev_handle_type - how VMM memory can be shared with others */
+/** enum slabdev_handle_type - how memory can be shared with other processes */
 enum slabdev_handle_type {
 	SLABDEV_HANDLE_NONE = 0,	/* not at all */
 	SLABDEV_HANDLE_FD = 1,		/* as a file descriptor */
@@ -155,6 +166,19 @@ enum slabdev_handle_type {
 	/* Fabric where that works, else a file descriptor, else not at all,
 	 * said in the log. */
 	SLABDEV_HANDLE_AUTO = 3,
+};
+
+/** enum slabdev_ordering - what a free without a stream says */
+enum slabdev_ordering {
+	/* SLABDEV_ORDER_HOST for "cuda-host:N" and "cuda-managed:N", else
+	 * SLABDEV_ORDER_STREAM. */
+	SLABDEV_ORDER_DEFAULT = 0,
+	/* Nothing that is submitted later uses the memory, unless it is ordered
+	 * behind the bound stream: it may be used there again at once. */
+	SLABDEV_ORDER_STREAM = 1,
+	/* The same, but memory is handed out for use anywhere, the CPU too: it
+	 * waits for an event first. */
+	SLABDEV_ORDER_HOST = 2,
 };
 
 /**
@@ -176,7 +200,8 @@ enum slabdev_handle_type {
  * @ranks: processes that share the device: each gets that part of the limit,
  *         however it is given; 0: one
  * @backing: an enum slabdev_backing, for "cuda:N"
- * @handle_type: an enum slabdev_handle_type, for "cuda:N" with VMM
+ * @handle_type: an enum slabdev_handle_type, for "cuda:N" with VMM, and for
+ *               "host" but for SLABDEV_HANDLE_FABRIC: see share.h
  * @nr_peers: how many @peers there are, at most 31
  * @peers: ordinals of CUDA devices that may access the memory too; copied.
  *         For "cuda:N" with VMM
@@ -186,6 +211,10 @@ enum slabdev_handle_type {
  *          non-blocking, and they for it; SLABDEV_STREAM_PER_THREAD is refused
  * @pool_threshold: bytes that the pool of SLABDEV_BACKING_POOL keeps of what
  *                  was freed; 0: nothing, UINT64_MAX: all until slabdev_trim()
+ * @pending_bytes: of what streams have freed, so much may wait for its event
+ *                 before frees look which events are done; 0: 64 MiB
+ * @ordering: an enum slabdev_ordering; a host space has one order, the CPU's
+ * @reserved: 0
  */
 struct slabdev_attr {
 	size_t size;
@@ -204,17 +233,20 @@ struct slabdev_attr {
 	const int *peers;
 	slabdev_stream_t stream;
 	uint64_t pool_threshold;
+	uint64_t pending_bytes;
+	uint32_t ordering;
+	uint32_t reserved;
 };
 #ifdef __cplusplus
 #define SLABDEV_ATTR_INIT \
 	{ sizeof(struct slabdev_attr), 0, 0, 0, 0, nullptr, \
 	  { sizeof(struct slabdev_policy), 0, 0, 0 }, 0, 0, 0, 0, 0, 0, \
-	  nullptr, nullptr, 0 }
+	  nullptr, nullptr, 0, 0, 0, 0 }
 #else
 #define SLABDEV_ATTR_INIT \
 	{ sizeof(struct slabdev_attr), 0, 0, 0, 0, NULL, \
 	  { sizeof(struct slabdev_policy), 0, 0, 0 }, 0, 0, 0, 0, 0, 0, \
-	  NULL, NULL, 0 }
+	  NULL, NULL, 0, 0, 0, 0 }
 #endif
 
 /**

@@ -20,8 +20,8 @@ extern "C" {
  *          follow
  * @live: bytes that live objects asked for
  * @cached: bytes of free objects, in sheaves, barns and slabs
- * @pending: bytes freed that nobody may have before a device is done with
- *           them; 0 in this version
+ * @pending: bytes freed that nobody may have yet: a stream is not done with
+ *           them, or a graph holds them
  * @retained: bytes held that no slab and no object has
  * @rounding: bytes that live objects have beyond what they asked for
  * @slack: tails of slabs and of large mappings that no object can use
@@ -50,6 +50,13 @@ extern "C" {
  * @threads: threads that have sheaves in this space
  * @caches: caches of the user
  * @host_bytes: host memory committed for metadata
+ * @held: bytes of @pending that graphs hold
+ * @streams: streams that are attached
+ * @graphs: graphs that were not released
+ * @event_records: events recorded for frees since open
+ * @event_queries: times an event was asked whether it is done
+ * @stream_waits: times a stream was made to wait for an event
+ * @host_waits: times the CPU waited for the device since memory was short
  *
  * Source of all numbers: per-thread counters, summed, and counters under
  * locks; exact when no operation is in flight.
@@ -83,6 +90,13 @@ struct slabdev_stats {
 	uint64_t threads;
 	uint64_t caches;
 	uint64_t host_bytes;
+	uint64_t held;
+	uint64_t streams;
+	uint64_t graphs;
+	uint64_t event_records;
+	uint64_t event_queries;
+	uint64_t stream_waits;
+	uint64_t host_waits;
 };
 
 /**

@@ -22,6 +22,7 @@
 enum shape {
 	SHAPE_PLAIN,		/* alloc(size), free(p) */
 	SHAPE_SPACE,		/* alloc(space, size), free(space, p) */
+	SHAPE_STREAM,		/* the same, and a stream */
 	SHAPE_CACHE,		/* alloc(cache), free(cache, p), and in bulk */
 	NR_SHAPES,
 };
@@ -35,6 +36,13 @@ struct space_calls {
 	void *(*alloc)(struct slabdev *sd, size_t size);
 	int (*free)(struct slabdev *sd, void *p);
 	struct slabdev *sd;
+};
+
+struct stream_calls {
+	void *(*alloc)(struct slabdev *sd, size_t size, slabdev_stream_t stream);
+	int (*free)(struct slabdev *sd, void *p, slabdev_stream_t stream);
+	struct slabdev *sd;
+	slabdev_stream_t stream;
 };
 
 struct cache_calls {
@@ -52,6 +60,7 @@ struct calls {
 	union {
 		struct plain_calls plain;
 		struct space_calls space;
+		struct stream_calls stream;
 		struct cache_calls cache;
 	};
 };
@@ -67,6 +76,8 @@ static always_inline void *call_alloc(const struct calls *c, enum shape shape,
 		return c->plain.alloc(size);
 	if (shape == SHAPE_SPACE)
 		return c->space.alloc(c->space.sd, size);
+	if (shape == SHAPE_STREAM)
+		return c->stream.alloc(c->stream.sd, size, c->stream.stream);
 	return c->cache.alloc(c->cache.cache);
 }
 
@@ -77,6 +88,8 @@ static always_inline void call_free(const struct calls *c, enum shape shape,
 		c->plain.free(p);
 	else if (shape == SHAPE_SPACE)
 		c->space.free(c->space.sd, p);
+	else if (shape == SHAPE_STREAM)
+		c->stream.free(c->stream.sd, p, c->stream.stream);
 	else
 		c->cache.free(c->cache.cache, p);
 }

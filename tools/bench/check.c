@@ -116,6 +116,22 @@ static int space_free(struct slabdev *sd, void *p)
 	return 0;
 }
 
+static void *stream_alloc(struct slabdev *sd, size_t size,
+			  slabdev_stream_t stream)
+{
+	(void)sd;
+	(void)stream;
+	return checked_alloc(size);
+}
+
+static int stream_free(struct slabdev *sd, void *p, slabdev_stream_t stream)
+{
+	(void)sd;
+	(void)stream;
+	checked_free(p);
+	return 0;
+}
+
 static void *cache_alloc(struct slabdev_cache *cache)
 {
 	(void)cache;
@@ -168,6 +184,10 @@ void check_begin(struct calls *c, size_t size)
 	case SHAPE_SPACE:
 		c->space.alloc = space_alloc;
 		c->space.free = space_free;
+		break;
+	case SHAPE_STREAM:
+		c->stream.alloc = stream_alloc;
+		c->stream.free = stream_free;
 		break;
 	default:
 		c->cache.alloc = cache_alloc;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * ours.c - libslabdev: the general calls, and a cache of one size.
+ * ours.c - libslabdev: the general calls, the same on a stream, and a cache of
+ * one size.
  *
  * By itself a space takes the memory of the machine for its limit. Here it has
  * one that is the same on every machine and that no workload comes to: objects
@@ -34,6 +35,24 @@ static bool general_open(const struct subject *s, struct calls *c,
 	c->space.alloc = slabdev_alloc;
 	c->space.free = slabdev_free;
 	return open_space(&c->space.sd, limit, why);
+}
+
+/* Nothing is ever submitted to the queue: each event is done when asked. */
+static bool stream_open(const struct subject *s, struct calls *c, size_t size,
+			uint64_t limit, char *why)
+{
+	(void)s;
+	(void)size;
+	c->shape = SHAPE_STREAM;
+	c->stream.alloc = slabdev_alloc_async;
+	c->stream.free = slabdev_free_async;
+	if (!open_space(&c->stream.sd, limit, why))
+		return false;
+	if (!slabdev_queue_create(&c->stream.stream, SLABDEV_QUEUE_MANUAL) &&
+	    !slabdev_stream_attach(c->stream.sd, c->stream.stream))
+		return true;
+	snprintf(why, SUBJECT_TEXT, "%s", slabdev_last_error());
+	return false;
 }
 
 static bool cache_open(const struct subject *s, struct calls *c, size_t size,
@@ -88,6 +107,14 @@ const struct subject ours_general = {
 	.open = general_open,
 	.close = general_close,
 	.peak = general_peak,
+	.version = version,
+};
+
+const struct subject ours_stream = {
+	.name = "stream",
+	.what = "slabdev_alloc_async() and slabdev_free_async(), attached",
+	.kind = KIND_OURS,
+	.open = stream_open,
 	.version = version,
 };
 

@@ -22,8 +22,9 @@ static unsigned int nr_subjects;
 static void fill_list(void)
 {
 	const struct subject *const own[] = {
-		&ours_general, &ours_cache, &floor_null, &floor_bump,
-		&floor_lifo, &floor_mag, &floor_cursor, &peer_glibc,
+		&ours_general, &ours_stream, &ours_cache, &floor_null,
+		&floor_bump, &floor_lifo, &floor_mag, &floor_cursor,
+		&peer_glibc,
 	};
 	const struct subject libraries[] = {
 		PEER("jemalloc", "libjemalloc.so.2"),

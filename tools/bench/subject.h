@@ -79,6 +79,7 @@ bool subject_can(const struct subject *s, const struct cell *cell);
 
 /* ours.c */
 extern const struct subject ours_general;
+extern const struct subject ours_stream;
 extern const struct subject ours_cache;
 /* floor_*.c */
 extern const struct subject floor_null;

@@ -149,6 +149,10 @@ void workload_draw_sizes(uint32_t *sizes, size_t n, size_t min, size_t max,
 	{                                                                  \
 		return name(w, n, SHAPE_SPACE);                            \
 	}                                                                  \
+	static int name##_stream(struct worker *w, uint64_t n)             \
+	{                                                                  \
+		return name(w, n, SHAPE_STREAM);                           \
+	}                                                                  \
 	static int name##_cache(struct worker *w, uint64_t n)              \
 	{                                                                  \
 		return name(w, n, SHAPE_CACHE);                            \
@@ -156,6 +160,7 @@ void workload_draw_sizes(uint32_t *sizes, size_t n, size_t min, size_t max,
 	const body_fn name##_bodies[NR_SHAPES] = {                         \
 		[SHAPE_PLAIN] = name##_plain,                              \
 		[SHAPE_SPACE] = name##_space,                              \
+		[SHAPE_STREAM] = name##_stream,                            \
 		[SHAPE_CACHE] = name##_cache,                              \
 	}
 

@@ -145,6 +145,7 @@ static void add_cache(struct reading *r, const struct slabdev_seg_class *rec,
 	cache->loss = cache->fig.rounding;
 	add_saturated(&cache->loss, cache->fig.cached, &overflow);
 	add_saturated(&cache->loss, cache->fig.slack, &overflow);
+	add_saturated(&cache->loss, cache->fig.pending, &overflow);
 }
 
 static void add_ops(struct slabdev_seg_counters *to,
@@ -287,6 +288,7 @@ static void sum_caches(struct space *space, bool *overflow)
 		add_saturated(&b->rounding, c->fig.rounding, overflow);
 		add_saturated(&b->cached, c->fig.cached, overflow);
 		add_saturated(&b->slack, c->fig.slack, overflow);
+		add_saturated(&b->pending, c->fig.pending, overflow);
 		add_saturated(&n->live_objects, c->fig.live_objects, overflow);
 		add_saturated(&n->cached_objects, c->fig.cached_objects,
 			      overflow);

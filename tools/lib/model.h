@@ -30,7 +30,7 @@ struct space;
  * @sum: its counters: those of threads that are gone, and of each that is not
  * @fig: bytes and objects that follow from both
  * @memory: bytes of its slabs
- * @loss: bytes of them that are not live: rounding, cached, slack
+ * @loss: bytes of them that are not live: rounding, cached, slack, pending
  */
 struct cache {
 	const struct space *space;

@@ -23,7 +23,7 @@
 #include "process.h"
 #include "reader.h"
 
-#define MOST_ATTEMPTS 5
+#define MOST_ATTEMPTS 25
 #define PAUSE_NS 3000000
 
 static void read_spaces(struct snapshot *snap, const struct process *p,

@@ -71,6 +71,17 @@ static void put_counts(struct json *j, const struct space *s)
 	put_ops(j, "fails", s->rec.vmm.fails);
 }
 
+static void put_streams(struct json *j, const struct slabdev_seg_space *rec)
+{
+	json_u64(j, "held", rec->held_bytes);
+	json_u64(j, "streams", rec->nr_streams);
+	json_u64(j, "graphs", rec->nr_graphs);
+	json_u64(j, "event_records", rec->event_records);
+	json_u64(j, "event_queries", rec->event_queries);
+	json_u64(j, "stream_waits", rec->stream_waits);
+	json_u64(j, "host_waits", rec->host_waits);
+}
+
 static void put_shape(struct json *j, const struct slabdev_seg_class *rec)
 {
 	json_string(j, "name", rec->name);
@@ -99,6 +110,7 @@ static void put_class(struct json *j, const struct cache *c)
 	json_u64(j, "rounding", c->fig.rounding);
 	json_u64(j, "cached", c->fig.cached);
 	json_u64(j, "slack", c->fig.slack);
+	json_u64(j, "pending", c->fig.pending);
 	json_u64(j, "live_objects", c->fig.live_objects);
 	json_u64(j, "cached_objects", c->fig.cached_objects);
 	json_u64(j, "allocs", c->sum.allocs);
@@ -147,6 +159,7 @@ static void put_space(struct json *j, const struct space *s,
 	put_account(j, &s->bytes);
 	put_memory(j, &s->rec);
 	put_counts(j, s);
+	put_streams(j, &s->rec);
 	put_classes(j, s, opt);
 	json_close(j, '}');
 }

@@ -115,6 +115,20 @@ static void print_policy(FILE *out, const struct slabdev_seg_space *rec,
 			size_text(rec->policy_keep, opt->bytes).text);
 }
 
+/* Nothing where no stream but the bound one was ever used. */
+static void print_streams(FILE *out, const struct slabdev_seg_space *rec,
+			  const struct options *opt)
+{
+	if (!rec->nr_streams && !rec->nr_graphs && !rec->event_records)
+		return;
+	fprintf(out, "  streams %" PRIu32 ", graphs %" PRIu32 " (hold %s); "
+		"events %" PRIu64 ", asked %" PRIu64 "; waits: stream %" PRIu64
+		", CPU %" PRIu64 "\n", rec->nr_streams, rec->nr_graphs,
+		size_text(rec->held_bytes, opt->bytes).text,
+		rec->event_records, rec->event_queries, rec->stream_waits,
+		rec->host_waits);
+}
+
 static void print_heading(FILE *out, const struct space *s,
 			  const struct options *opt)
 {
@@ -142,6 +156,7 @@ static void print_heading(FILE *out, const struct space *s,
 		PRIu64 "; backend calls %" PRIu64 ", failed %" PRIu64 "\n",
 		n->ops.allocs, hits / 100, hits % 100, rec->failed,
 		n->backend_calls, n->backend_fails);
+	print_streams(out, rec, opt);
 }
 
 void view_list(FILE *out, const struct snapshot *snap,

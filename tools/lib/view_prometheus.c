@@ -112,6 +112,41 @@ static uint64_t failed(const struct space *s)
 	return s->rec.failed;
 }
 
+static uint64_t held(const struct space *s)
+{
+	return s->rec.held_bytes;
+}
+
+static uint64_t streams(const struct space *s)
+{
+	return s->rec.nr_streams;
+}
+
+static uint64_t graphs(const struct space *s)
+{
+	return s->rec.nr_graphs;
+}
+
+static uint64_t event_records(const struct space *s)
+{
+	return s->rec.event_records;
+}
+
+static uint64_t event_queries(const struct space *s)
+{
+	return s->rec.event_queries;
+}
+
+static uint64_t stream_waits(const struct space *s)
+{
+	return s->rec.stream_waits;
+}
+
+static uint64_t host_waits(const struct space *s)
+{
+	return s->rec.host_waits;
+}
+
 static const struct {
 	const char *name, *type, *meaning;
 	uint64_t (*value)(const struct space *s);
@@ -129,6 +164,19 @@ static const struct {
 	{ "slabdev_threads", "gauge", "Threads with sheaves.", threads },
 	{ "slabdev_failed_total", "counter", "Allocations that failed.",
 	  failed },
+	{ "slabdev_held_bytes", "gauge",
+	  "Pending memory that graphs hold.", held },
+	{ "slabdev_streams", "gauge", "Streams that are attached.", streams },
+	{ "slabdev_graphs", "gauge", "Graphs that were not released.",
+	  graphs },
+	{ "slabdev_event_records_total", "counter",
+	  "Events recorded for frees.", event_records },
+	{ "slabdev_event_queries_total", "counter",
+	  "Queries of such events.", event_queries },
+	{ "slabdev_stream_waits_total", "counter",
+	  "Times a stream was made to wait for memory.", stream_waits },
+	{ "slabdev_host_waits_total", "counter",
+	  "Times the CPU waited for memory.", host_waits },
 };
 
 static uint64_t live_objects(const struct cache *c)
@@ -149,6 +197,11 @@ static uint64_t live_bytes(const struct cache *c)
 static uint64_t memory(const struct cache *c)
 {
 	return c->memory;
+}
+
+static uint64_t pending_bytes(const struct cache *c)
+{
+	return c->fig.pending;
 }
 
 static uint64_t allocs(const struct cache *c)
@@ -183,6 +236,8 @@ static const struct {
 	  "Bytes that live objects asked for.", live_bytes },
 	{ "slabdev_cache_memory_bytes", "gauge", "Bytes of its slabs.",
 	  memory },
+	{ "slabdev_cache_pending_bytes", "gauge",
+	  "Free bytes that nobody may have yet.", pending_bytes },
 	{ "slabdev_cache_allocs_total", "counter", "Objects allocated.",
 	  allocs },
 	{ "slabdev_cache_frees_total", "counter", "Objects freed.", frees },

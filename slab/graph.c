@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* graph.c - see graph.h. */
+#include <errno.h>
+
+#include "core/log.h"
+#include "core/overflow.h"
+#include "slab/class.h"
+#include "slab/graph.h"
+#include "slab/heap.h"
+#include "slab/note.h"
+#include "slab/pending_private.h"
+#include "slab/policy.h"
+
+static struct slabdev_graph *public_graph(struct graph *g)
+{
+	return (struct slabdev_graph *)g;
+}
+
+static struct graph *private_graph(struct slabdev_graph *g)
+{
+	return (struct graph *)g;
+}
+
+/* ---- Held objects --------------------------------------------------------- */
+
+/* Of the object at an offset; NULL: a large one. */
+static struct class *class_of(const struct slabdev *sd, u64 offset)
+{
+	const struct slab *s = sd->slabs + (offset >> SLICE_SHIFT);
+
+	s -= READ_ONCE(s->back);
+	if (slab_state(s) == SLAB_LARGE || slab_state(s) == SLAB_HUGE)
+		return NULL;
+	return sd->class[slab_class(s)];
+}
+
+static u64 held_bytes(const struct slabdev *sd, u64 offset)
+{
+	const struct class *c = class_of(sd, offset);
+
+	return c ? c->stride :
+		   large_roundup(sd->slabs[offset >> SLICE_SHIFT].size);
+}
+
+static void book(struct slabdev *sd, u64 offset)
+{
+	struct class *c = class_of(sd, offset);
+
+	if (c)
+		pending_book(c, 1);
+	else
+		pending_book_large(sd, (u32)(offset >> SLICE_SHIFT));
+	shared_add(&sd->rec->held_bytes, held_bytes(sd, offset));
+}
+
+static void unbook(struct slabdev *sd, u64 offset)
+{
+	struct class *c = class_of(sd, offset);
+
+	shared_sub(&sd->rec->held_bytes, held_bytes(sd, offset));
+	if (c)
+		pending_unbook(c, 1);
+	else
+		pending_unbook_large(sd, (u32)(offset >> SLICE_SHIFT));
+}
+
+static bool has_graph(const struct note *n, const struct graph *g)
+{
+	u32 i;
+
+	for (i = 0; i < n->nr_graphs; i++)
+		if (n->graph[i] == g)
+			return true;
+	return false;
+}
+
+int graph_join_locked(struct graph *g, struct note *n)
+{
+	if (has_graph(n, g))
+		return 0;
+	if (n->nr_graphs == NOTE_GRAPHS)
+		return -ENOSPC;
+	n->graph[n->nr_graphs++] = g;
+	return 0;
+}
+
+static void leave(struct note *n, const struct graph *g)
+{
+	u32 i;
+
+	for (i = 0; i < n->nr_graphs; i++)
+		if (n->graph[i] == g) {
+			n->graph[i] = n->graph[--n->nr_graphs];
+			return;
+		}
+}
+
+struct graph *graph_of_free(const struct order *o, const struct note *n)
+{
+	struct graph *g = NULL;
+
+	if (o->stream)
+		g = load_acquire(&o->stream->graph);
+	return g || !n || !n->nr_graphs ? g : n->graph[0];
+}
+
+/* Of a graph that has the object: others may have it too. */
+static void push_locked(struct graph *g, struct note *n)
+{
+	n->next = g->held;
+	g->held = n;
+}
+
+void graph_put(struct graph *g, u64 offset, struct note *n)
+{
+	struct slabdev *sd = g->sd;
+
+	book(sd, offset);
+	if (!n)
+		n = metapool_alloc(&sd->note_pool);
+	if (!n) {
+		pr_warn("space %s: no host memory to remember what a graph "
+			"holds: it stays pending for ever", sd->name);
+		return;
+	}
+	n->offset = offset;
+	note_forget_uses(sd, n);
+	lock_acquire(&sd->notes.lock);
+	/* What more graphs than there is room for have, the first one holds. */
+	if (graph_join_locked(g, n))
+		g = n->graph[0];
+	push_locked(g, n);
+	lock_release(&sd->notes.lock);
+}
+
+static bool is_wanted(const struct slabdev *sd, u64 offset,
+		      const struct class *c, u64 usable, u64 align)
+{
+	if (c)
+		return class_of(sd, offset) == c;
+	return !class_of(sd, offset) && held_bytes(sd, offset) == usable &&
+	       is_aligned(space_addr(sd, offset), align);
+}
+
+/* An object of a class, or (NULL) a large one, out of the list and the books;
+ * false: there is none. */
+static bool take_held(struct graph *g, const struct class *c, u64 usable,
+		      u64 align, u64 *offset)
+{
+	struct slabdev *sd = g->sd;
+	struct note **at, *n;
+
+	lock_acquire(&sd->notes.lock);
+	for (at = &g->held; (n = *at); at = &n->next)
+		if (n->nr_graphs == 1 &&
+		    is_wanted(sd, n->offset, c, usable, align))
+			break;
+	if (n)
+		*at = n->next;
+	lock_release(&sd->notes.lock);
+	if (!n)
+		return false;
+	*offset = n->offset;
+	unbook(sd, n->offset);
+	note_free(sd, n);
+	return true;
+}
+
+u32 graph_take_large(struct graph *g, u64 usable, u64 align)
+{
+	u64 offset;
+
+	return take_held(g, NULL, usable, align, &offset) ?
+	       (u32)(offset >> SLICE_SHIFT) : RANGE_NONE;
+}
+
+/* ---- Allocation ------------------------------------------------------------ */
+
+int graph_own(struct graph *g, u64 offset)
+{
+	struct slabdev *sd = g->sd;
+	struct place at = { .object = offset };
+	struct note *n;
+
+	lock_acquire(&sd->notes.lock);
+	n = note_get_locked(sd, &at);
+	/* It is new: there is room. */
+	if (n)
+		graph_join_locked(g, n);
+	lock_release(&sd->notes.lock);
+	return n ? 0 : error_set(-ENOMEM, "%s: no host memory for a note on "
+				 "an object", sd->name);
+}
+
+/* What the graph holds, or complete memory. 0, or a negative errno. */
+static int find_slot(struct graph *g, struct class *c, unsigned int flags,
+		     slot_t *slot)
+{
+	u64 offset;
+	int n;
+
+	if (take_held(g, c, 0, 0, &offset)) {
+		*slot = (slot_t)(offset >> c->shift);
+		return 0;
+	}
+	n = class_get(c, slot, 1, 1, flags | GET_FOR_GRAPH);
+	return n < 0 ? n : 0;
+}
+
+void *graph_alloc(struct graph *g, struct class *c, u64 size,
+		  unsigned int flags)
+{
+	struct heap *own = heap_get(g->sd);
+	slot_t slot;
+	void *p;
+	int err;
+
+	err = find_slot(g, c, flags, &slot);
+	if (err)
+		return alloc_failed(g->sd, c, err);
+	p = object_begin(own, c, slot, size);
+	err = graph_own(g, slot_offset(c, slot));
+	if (!err)
+		return p;
+	object_undo(own, c, slot, size);
+	class_put(c, &slot, 1, DOMAIN_COMPLETE);
+	return alloc_failed(g->sd, c, err);
+}
+
+/* ---- Captures --------------------------------------------------------------- */
+
+static int check_begin(struct slabdev *sd, slabdev_stream_t *stream,
+		       struct slabdev_graph **graph)
+{
+	int err = space_check(sd, "slabdev_capture_begin");
+
+	if (err)
+		return err;
+	if (!graph)
+		return error_set(-EINVAL,
+				 "slabdev_capture_begin: graph is NULL");
+	*stream = stream_canonical(sd, *stream);
+	if (!*stream || *stream == SLABDEV_STREAM_LEGACY)
+		return error_set(-EINVAL, "slabdev_capture_begin: the %s "
+				 "cannot be captured", *stream ?
+				 "legacy default stream" : "CPU");
+	return vmm_check_stream(&sd->vmm, *stream);
+}
+
+/* The stream is the graph's from here on, unless it is another one's. */
+static int occupy(struct slabdev *sd, struct stream *st, struct graph *g)
+{
+	int err = 0;
+
+	lock_acquire(&sd->streams.lock);
+	if (st->graph)
+		err = error_set(-EBUSY, "slabdev_capture_begin: %s: a capture "
+				"of the stream is declared already", sd->name);
+	else
+		store_release(&st->graph, g);
+	if (!err)
+		WRITE_ONCE(sd->streams.nr_captures,
+			   sd->streams.nr_captures + 1);
+	lock_release(&sd->streams.lock);
+	return err;
+}
+
+static void vacate(struct slabdev *sd, struct stream *st)
+{
+	lock_acquire(&sd->streams.lock);
+	store_release(&st->graph, (struct graph *)NULL);
+	WRITE_ONCE(sd->streams.nr_captures, sd->streams.nr_captures - 1);
+	lock_release(&sd->streams.lock);
+}
+
+static void link_graph(struct slabdev *sd, struct graph *g)
+{
+	lock_acquire(&sd->notes.lock);
+	list_add_tail(&g->link, &sd->graphs);
+	WRITE_ONCE(sd->rec->nr_graphs, sd->rec->nr_graphs + 1);
+	lock_release(&sd->notes.lock);
+}
+
+/* What the stream has freed so far is not the graph's: it leaves the sheaves,
+ * and the fast paths do not find the stream any more. */
+static int begin(struct slabdev *sd, struct stream *st, struct graph *g)
+{
+	int err;
+
+	if (st->handle == sd->stream)
+		policy_begin_capture(sd, st);
+	else if (!stream_flush(sd, st))
+		return error_set(-EBUSY, "slabdev_capture_begin: %s: a thread "
+				 "is still inside a call on the stream",
+				 sd->name);
+	heap_release_stream(sd, st);
+	err = occupy(sd, st, g);
+	if (err && st->handle == sd->stream)
+		policy_end_capture(sd, st);
+	return err;
+}
+
+#undef slabdev_capture_begin
+int slabdev_capture_begin(struct slabdev *sd, slabdev_stream_t stream,
+			  struct slabdev_graph **graph)
+{
+	struct stream *st;
+	struct graph *g;
+	int err = check_begin(sd, &stream, graph);
+
+	if (err)
+		return err;
+	g = metapool_alloc(&sd->graph_pool);
+	if (!g)
+		return error_set(-ENOMEM, "slabdev_capture_begin: %s: no host "
+				 "memory for a graph", sd->name);
+	list_init(&g->link);
+	g->sd = sd;
+	err = stream_get(sd, stream, false, &st);
+	if (err)
+		goto free_graph;
+	err = begin(sd, st, g);
+	if (err)
+		goto put_stream;
+	g->stream = st;
+	link_graph(sd, g);
+	*graph = public_graph(g);
+	return 0;
+
+put_stream:
+	stream_put(sd, st);
+free_graph:
+	metapool_free(&sd->graph_pool, g);
+	return err;
+}
+
+int slabdev_capture_end(struct slabdev_graph *graph)
+{
+	struct graph *g = private_graph(graph);
+	struct stream *st;
+
+	if (!g || !g->stream)
+		return error_set(-EINVAL, "slabdev_capture_end: %s",
+				 g ? "the capture has ended already" :
+				     "graph is NULL");
+	st = g->stream;
+	g->stream = NULL;
+	vacate(g->sd, st);
+	if (st->handle == g->sd->stream)
+		policy_end_capture(g->sd, st);
+	stream_put(g->sd, st);
+	return 0;
+}
+
+/* ---- Release ------------------------------------------------------------------ */
+
+static void disown(struct slabdev *sd, struct note *n, void *arg)
+{
+	if (!has_graph(n, arg))
+		return;
+	leave(n, arg);
+	note_put_locked(sd, n);
+}
+
+static void free_object(struct slabdev *sd, u64 offset)
+{
+	struct class *c = class_of(sd, offset);
+	slot_t slot;
+
+	unbook(sd, offset);
+	if (!c) {
+		large_give_back(sd, (u32)(offset >> SLICE_SHIFT),
+				DOMAIN_COMPLETE);
+		return;
+	}
+	slot = (slot_t)(offset >> c->shift);
+	class_put(c, &slot, 1, DOMAIN_COMPLETE);
+}
+
+static void free_held(struct graph *g)
+{
+	struct note *n;
+
+	while ((n = g->held)) {
+		g->held = n->next;
+		free_object(g->sd, n->offset);
+		note_free(g->sd, n);
+	}
+}
+
+/* What others have too is theirs to hold. */
+static void leave_held_locked(struct graph *g, struct graph *h)
+{
+	struct note *n, *keep = NULL;
+
+	while ((n = h->held)) {
+		h->held = n->next;
+		leave(n, g);
+		if (h == g && n->nr_graphs) {
+			push_locked(n->graph[0], n);
+			continue;
+		}
+		n->next = keep;
+		keep = n;
+	}
+	h->held = keep;
+}
+
+static void unlink_graph(struct graph *g)
+{
+	struct slabdev *sd = g->sd;
+	struct graph *h;
+
+	lock_acquire(&sd->notes.lock);
+	note_each_locked(sd, disown, g);
+	list_for_each_entry(h, &sd->graphs, link)
+		leave_held_locked(g, h);
+	list_del(&g->link);
+	WRITE_ONCE(sd->rec->nr_graphs, sd->rec->nr_graphs - 1);
+	lock_release(&sd->notes.lock);
+}
+
+int slabdev_graph_release(struct slabdev_graph *graph)
+{
+	struct graph *g = private_graph(graph);
+	struct slabdev *sd;
+
+	if (!g)
+		return 0;
+	if (g->stream)
+		return error_set(-EBUSY, "slabdev_graph_release: the capture "
+				 "has not ended");
+	sd = g->sd;
+	change_begin(sd);
+	unlink_graph(g);
+	free_held(g);
+	change_end(sd);
+	metapool_free(&sd->graph_pool, g);
+	return 0;
+}
+
+u32 graphs_count(const struct slabdev *sd)
+{
+	return READ_ONCE(sd->rec->nr_graphs);
+}
+
+void graphs_end(struct slabdev *sd)
+{
+	struct graph *g;
+
+	list_for_each_entry(g, &sd->graphs, link)
+		free_held(g);
+}

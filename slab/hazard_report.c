@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * hazard_report.c - see hazard_report.h.
+ *
+ * A site is the return address of the call. It is told as the file that it is
+ * in and the place there, which addr2line(1) takes, and, where the file says
+ * so, the function.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "slab/hazard_report.h"
+
+#define SITE_TEXT_MAX 256
+#define STREAM_TEXT_MAX 64
+
+/* Before glibc 2.34 it is in a library of its own, which may not be there. */
+extern __typeof__(dladdr) dladdr __attribute__((weak));
+
+struct words {
+	char site[SITE_TEXT_MAX];
+	char stream[STREAM_TEXT_MAX];
+};
+
+static void name_site(const void *site, char *text)
+{
+	Dl_info info = { 0 };
+	const char *file;
+	u64 at;
+
+	if (!dladdr || !dladdr(site, &info) || !info.dli_fname) {
+		snprintf(text, SITE_TEXT_MAX, "%p", site);
+		return;
+	}
+	file = strrchr(info.dli_fname, '/');
+	file = file ? file + 1 : info.dli_fname;
+	at = (u64)(uintptr_t)site - (u64)(uintptr_t)info.dli_fbase;
+	if (info.dli_sname)
+		snprintf(text, SITE_TEXT_MAX, "%s (%.64s+%#llx)",
+			 info.dli_sname, file, (unsigned long long)at);
+	else
+		snprintf(text, SITE_TEXT_MAX, "%.64s+%#llx", file,
+			 (unsigned long long)at);
+}
+
+static void name_stream(struct hazard_stream s, char *text)
+{
+	if (s.handle == SLABDEV_HAZARD_HOST)
+		snprintf(text, STREAM_TEXT_MAX, "the CPU");
+	else if (s.handle == SLABDEV_STREAM_LEGACY)
+		snprintf(text, STREAM_TEXT_MAX, "the legacy default stream");
+	else if (s.handle == SLABDEV_STREAM_PER_THREAD)
+		snprintf(text, STREAM_TEXT_MAX, "the default stream of "
+			 "thread %d", (int)s.thread);
+	else
+		snprintf(text, STREAM_TEXT_MAX, "stream %p", (void *)s.handle);
+}
+
+static struct words words_of(const struct deed *d)
+{
+	struct words w = { .site = "" };
+
+	name_site(d->site, w.site);
+	name_stream(d->stream, w.stream);
+	return w;
+}
+
+/* How @later would come after @earlier. */
+static void tell_order(struct report *r, const struct deed *later,
+		       const char *what_later, const struct deed *earlier,
+		       const char *what_earlier)
+{
+	struct words l = words_of(later), e = words_of(earlier);
+
+	report_line(r, "missing: order %s behind %s", l.stream, e.stream);
+	if (later->stream.handle == SLABDEV_HAZARD_HOST)
+		report_line(r, "  (%s synchronized after the %s, before the "
+			    "%s)", e.stream, what_earlier, what_later);
+	else
+		report_line(r, "  (an event recorded in %s after the %s, "
+			    "waited for in %s before the %s)", e.stream,
+			    what_earlier, l.stream, what_later);
+}
+
+static void tell_object(struct report *r, const struct finding *f)
+{
+	struct words w = words_of(&f->alloc);
+
+	report_line(r, "object %#llx of %llu bytes",
+		    (unsigned long long)f->start,
+		    (unsigned long long)f->size);
+	report_line(r, "allocated on %s at %s", w.stream, w.site);
+}
+
+static void tell_early_access(struct report *r, const struct finding *f)
+{
+	struct words a = words_of(&f->access);
+
+	tell_object(r, f);
+	report_line(r, "accessed  on %s at %s", a.stream, a.site);
+	tell_order(r, &f->access, "access", &f->alloc, "allocation");
+}
+
+static void tell_early_free(struct report *r, const struct finding *f)
+{
+	struct words a = words_of(&f->access), d = words_of(&f->free);
+
+	tell_object(r, f);
+	if (!f->by_alloc)
+		report_line(r, "accessed  on %s at %s", a.stream, a.site);
+	report_line(r, "freed     on %s at %s", d.stream, d.site);
+	tell_order(r, &f->free, "free", &f->access,
+		   f->by_alloc ? "allocation" : "access");
+	report_line(r, "  or slabdev_use(object, %s) before the free",
+		    a.stream);
+}
+
+static void tell_access_freed(struct report *r, const struct finding *f)
+{
+	struct words a = words_of(&f->access), d = words_of(&f->free);
+
+	tell_object(r, f);
+	report_line(r, "freed     on %s at %s", d.stream, d.site);
+	report_line(r, "accessed  on %s at %s", a.stream, a.site);
+	report_line(r, "missing: the access must be submitted before the free");
+}
+
+static void tell_no_object(struct report *r, const struct finding *f)
+{
+	struct words a = words_of(&f->access);
+
+	report_line(r, "no object was ever at %#llx",
+		    (unsigned long long)f->addr);
+	report_line(r, "accessed on %s at %s", a.stream, a.site);
+}
+
+static const struct {
+	const char *headline;
+	void (*tell)(struct report *r, const struct finding *f);
+} kinds[] = {
+	[HAZARD_EARLY_ACCESS] = {
+		"Stream hazard: accessed on a stream that is not ordered "
+		"behind the allocation", tell_early_access
+	},
+	[HAZARD_EARLY_FREE] = {
+		"Stream hazard: freed while another stream may still use it",
+		tell_early_free
+	},
+	[HAZARD_ACCESS_FREED] = {
+		"Stream hazard: accessed after the free", tell_access_freed
+	},
+	[HAZARD_NO_OBJECT] = {
+		"Stream hazard: accessed where there is no object",
+		tell_no_object
+	},
+};
+
+void hazard_tell(const char *space, const struct finding *f)
+{
+	struct report r;
+
+	report_start(&r, REPORT_HAZARD, space, "%s", kinds[f->kind].headline);
+	kinds[f->kind].tell(&r, f);
+	report_end(&r);
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* hazard_watch.c - see hazard_watch.h. */
+#include "core/thread.h"
+#include "slab/hazard.h"
+#include "slab/hazard_watch.h"
+#include "vmm/vmm.h"
+
+void hazard_begin(void)
+{
+	static const struct queue_observer observer = {
+		.waits = hazard_order,
+		.is_done = hazard_sync,
+	};
+
+	hazard_activate();
+	queue_observe(&observer);
+}
+
+void hazard_keep_site(const void *site)
+{
+	struct thread *t = thread_get();
+
+	if (t)
+		t->site = site;
+}
+
+/* NULL: the bound stream, or the CPU. */
+static struct hazard_call call(const struct slabdev *sd,
+			       slabdev_stream_t stream)
+{
+	if (!stream)
+		stream = sd->stream ? sd->stream : SLABDEV_HAZARD_HOST;
+	return (struct hazard_call){
+		.space = sd,
+		.name = sd->name,
+		.stream = stream,
+		.site = thread_self->site,
+	};
+}
+
+/* With host order everybody may use at once what a plain call has. */
+void hazard_saw_alloc(struct slabdev *sd, const void *p, u64 usable,
+		      const struct order *o)
+{
+	bool complete = sd->host_order && o->stream == sd->bound;
+	struct hazard_call by = call(sd, complete ? SLABDEV_HAZARD_HOST :
+						    o->handle);
+
+	hazard_alloc(&by, (u64)(uintptr_t)p, usable);
+}
+
+void hazard_saw_free(struct slabdev *sd, u64 offset, const struct order *o)
+{
+	struct hazard_call by = call(sd, o->handle);
+
+	(void)hazard_free(&by, space_addr(sd, offset));
+}
+
+void hazard_saw_use(struct slabdev *sd, const void *p, slabdev_stream_t stream)
+{
+	struct hazard_call by = call(sd, stream);
+
+	hazard_use(&by, (u64)(uintptr_t)p);
+}

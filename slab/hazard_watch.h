@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * hazard_watch.h - from the slow paths to hazard mode (hazard.h).
+ *
+ * A space that is watched has no fast paths: no sheaves, and no frees that do
+ * not ask. So all allocations end in class_alloc() or large_alloc(), all frees
+ * pass free_ended(), and other spaces pay for nothing. Where the program called
+ * is known further out: it is kept with the thread until then.
+ */
+#ifndef SLAB_HAZARD_WATCH_H
+#define SLAB_HAZARD_WATCH_H
+
+#include "slab/slab.h"
+#include "slab/stream.h"
+
+/* A space is watched: the queues are, too. */
+void hazard_begin(void) __cold;
+void hazard_keep_site(const void *site) __cold;
+void hazard_saw_alloc(struct slabdev *sd, const void *p, u64 usable,
+		      const struct order *o) __cold;
+void hazard_saw_free(struct slabdev *sd, u64 offset,
+		     const struct order *o) __cold;
+void hazard_saw_use(struct slabdev *sd, const void *p,
+		    slabdev_stream_t stream) __cold;
+
+/* In functions that the program calls, or that are tail calls of those. */
+static __always_inline void watch_site(const struct slabdev *sd)
+{
+	if (unlikely(sd && sd->hazard))
+		hazard_keep_site(__builtin_return_address(0));
+}
+
+/* Passes on the object, or NULL. */
+static inline void *watch_alloc(struct slabdev *sd, void *p, u64 usable,
+				const struct order *o)
+{
+	if (unlikely(sd->hazard && p))
+		hazard_saw_alloc(sd, p, usable, o);
+	return p;
+}
+
+static inline void watch_free(struct slabdev *sd, u64 offset,
+			      const struct order *o)
+{
+	if (unlikely(sd->hazard))
+		hazard_saw_free(sd, offset, o);
+}
+
+static inline int watch_use(struct slabdev *sd, int err, const void *p,
+			    slabdev_stream_t stream)
+{
+	if (unlikely(sd->hazard && !err))
+		hazard_saw_use(sd, p, stream);
+	return err;
+}
+
+#endif /* SLAB_HAZARD_WATCH_H */

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pending_private.h - what pending.c and pending_queue.c share.
+ */
+#ifndef SLAB_PENDING_PRIVATE_H
+#define SLAB_PENDING_PRIVATE_H
+
+#include "slab/pending.h"
+
+/* A record without objects; it may have events to be recorded again. NULL: no
+ * host memory. */
+struct pending *pending_new(struct slabdev *sd);
+/* It has no objects any more. */
+void pending_retire(struct slabdev *sd, struct pending *p);
+
+/* Books of a large object; those of a class are in pending.h. */
+void pending_book_large(struct slabdev *sd, u32 slice);
+void pending_unbook_large(struct slabdev *sd, u32 slice);
+
+/* The two ends of the queue of @st, or of no stream. */
+void pending_queue_of(struct slabdev *sd, struct stream *st,
+		      struct pending ***first, struct pending ***last);
+void pending_append_locked(struct slabdev *sd, struct pending *p);
+void pending_prepend_locked(struct slabdev *sd, struct pending *p);
+void pending_append(struct slabdev *sd, struct pending *p);
+struct pending *pending_take_first(struct slabdev *sd, struct stream *st);
+void pending_push_locked(struct pending **list, struct pending *p);
+/* A record of any queue that has objects of the class; NULL: none. */
+struct pending *pending_take_match(const struct class *c);
+
+#endif /* SLAB_PENDING_PRIVATE_H */

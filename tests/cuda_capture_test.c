@@ -1,0 +1,560 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * cuda_capture_test.c - captures of streams, declared and not, on the model.
+ *
+ * The model counts as a violation each call that a capture forbids, and spoils
+ * the capture, as a driver does. It has no launches of graphs: a replay is the
+ * work of the graph, put into the stream by hand on the addresses that were
+ * captured.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "core/log.h"
+#include "tests/stream_space.h"
+
+#define LIMIT (96 * MIB)
+
+/* Calls that look at the device, wait, or give memory back. */
+static const char *const forbidden[] = {
+	"cuEventQuery", "cuEventSynchronize", "cuStreamSynchronize",
+	"cuCtxSynchronize", "cuStreamQuery", "cuMemUnmap", "cuMemRelease",
+};
+
+static u64 forbidden_calls(void)
+{
+	u64 sum = 0;
+
+	for (u32 i = 0; i < ARRAY_SIZE(forbidden); i++)
+		sum += cu.model_calls(forbidden[i]);
+	return sum;
+}
+
+static const CUstreamCaptureMode modes[] = {
+	CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+	CU_STREAM_CAPTURE_MODE_RELAXED,
+};
+
+static void describe_mode(const CUstreamCaptureMode *mode, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "mode %d", (int)*mode);
+}
+KUNIT_ARRAY_PARAM(mode, modes, describe_mode);
+
+/* The parameter, before test->param_value is anybody else's. */
+static CUstreamCaptureMode mode_of(struct kunit *test)
+{
+	const CUstreamCaptureMode *mode = test->param_value;
+
+	return mode ? *mode : CU_STREAM_CAPTURE_MODE_GLOBAL;
+}
+
+struct capture {
+	struct stream_space s;
+	CUstreamCaptureMode mode;
+	CUstream stream;
+	struct slabdev_graph *graph;
+	u64 calls;		/* forbidden ones, at its begin */
+};
+
+static void capture_open(struct capture *c, struct kunit *test)
+{
+	*c = (struct capture){ .mode = mode_of(test) };
+	stream_space_open(&c->s, test, NULL, LIMIT, SLABDEV_ORDER_STREAM);
+	c->stream = c->s.lane[0];
+}
+
+static void declare(struct capture *c)
+{
+	KUNIT_ASSERT_EQ_MSG(c->s.test,
+			    slabdev_capture_begin(c->s.sd, c->stream,
+						  &c->graph), 0, "%s",
+			    slabdev_last_error());
+}
+
+static void begin(struct capture *c)
+{
+	MUST(c->s.test, cuStreamBeginCapture(c->stream, c->mode));
+	c->calls = forbidden_calls();
+}
+
+/* It was left alone, and makes a graph. */
+static void end(struct capture *c)
+{
+	CUgraph graph = NULL;
+
+	KUNIT_EXPECT_EQ(c->s.test, forbidden_calls(), c->calls);
+	EXPECT_CU(c->s.test, cuStreamEndCapture(c->stream, &graph), 0);
+	EXPECT_CU(c->s.test, cuGraphDestroy(graph), 0);
+	EXPECT_NO_VIOLATION(c->s.test);
+}
+
+static void declare_end(struct capture *c)
+{
+	KUNIT_EXPECT_EQ(c->s.test, slabdev_capture_end(c->graph), 0);
+}
+
+static void release_graph(struct capture *c)
+{
+	KUNIT_EXPECT_EQ_MSG(c->s.test, slabdev_graph_release(c->graph), 0,
+			    "%s", slabdev_last_error());
+	c->graph = NULL;
+}
+
+/* ---- Declared -------------------------------------------------------- */
+
+static const size_t sizes[] = { 256, 5000, 300000, 3 * MIB };
+
+/* What the graph has, whole or in part, is nobody else's. */
+static void expect_apart(struct capture *c, void *const *p, u32 n)
+{
+	void *q[40];
+
+	for (u32 i = 0; i < ARRAY_SIZE(q); i++) {
+		size_t size = sizes[i % ARRAY_SIZE(sizes)];
+
+		q[i] = i & 4 ? slabdev_alloc(c->s.sd, size) :
+			       slabdev_alloc_async(c->s.sd, size,
+						   c->s.lane[i % NR_LANES]);
+		KUNIT_ASSERT_NOT_NULL_MSG(c->s.test, q[i], "%s",
+					  slabdev_last_error());
+		for (u32 k = 0; k < n; k++)
+			KUNIT_EXPECT_PTR_NE(c->s.test, q[i], p[k]);
+	}
+	for (u32 i = 0; i < ARRAY_SIZE(q); i++)
+		EXPECT_FREED(c->s.test, c->s.sd, q[i]);
+}
+
+static void graph_keeps_what_it_freed(struct kunit *test)
+{
+	struct capture c;
+	void *p[ARRAY_SIZE(sizes)];
+
+	capture_open(&c, test);
+	declare(&c);
+	begin(&c);
+	for (u32 i = 0; i < ARRAY_SIZE(sizes); i++)
+		p[i] = get_on(&c.s, sizes[i], c.stream);
+	for (u32 i = 0; i < ARRAY_SIZE(sizes); i++)
+		give_on(&c.s, p[i], c.stream);
+	KUNIT_EXPECT_GE(test, sums(&c.s).held, 3 * MIB);
+	KUNIT_EXPECT_EQ(test, sums(&c.s).held, sums(&c.s).pending);
+	KUNIT_EXPECT_EQ(test, sums(&c.s).graphs, 1);
+	end(&c);
+	declare_end(&c);
+	expect_apart(&c, p, ARRAY_SIZE(p));
+	KUNIT_EXPECT_EQ(test, slabdev_trim(c.s.sd, 0), 0);
+	expect_apart(&c, p, ARRAY_SIZE(p));
+	release_graph(&c);
+	KUNIT_EXPECT_EQ(test, sums(&c.s).held, 0);
+	KUNIT_EXPECT_EQ(test, sums(&c.s).graphs, 0);
+	stream_space_close(&c.s);
+}
+
+static void capture_uses_again_what_it_freed(struct kunit *test)
+{
+	struct capture c;
+	void *p;
+
+	capture_open(&c, test);
+	attach(&c.s, c.stream);
+	declare(&c);
+	begin(&c);
+	for (u32 i = 0; i < ARRAY_SIZE(sizes); i++) {
+		p = get_on(&c.s, sizes[i], c.stream);
+		give_on(&c.s, p, c.stream);
+		KUNIT_EXPECT_PTR_EQ(test, get_on(&c.s, sizes[i], c.stream), p);
+		give_on(&c.s, p, c.stream);
+	}
+	end(&c);
+	declare_end(&c);
+	release_graph(&c);
+	detach(&c.s, c.stream);
+	stream_space_close(&c.s);
+}
+
+/* Objects from before that the capture only frees, or uses. */
+static void objects_from_before(struct kunit *test)
+{
+	struct capture c;
+	void *freed, *used;
+
+	capture_open(&c, test);
+	freed = get_on(&c.s, 5000, c.stream);
+	used = get_on(&c.s, 5000, c.s.lane[1]);
+	declare(&c);
+	begin(&c);
+	give_on(&c.s, freed, c.stream);
+	KUNIT_EXPECT_EQ(test, slabdev_use(c.s.sd, used, c.stream), 0);
+	end(&c);
+	declare_end(&c);
+	EXPECT_FREED(test, c.s.sd, used);
+	MUST(test, cuCtxSynchronize());
+	KUNIT_EXPECT_EQ(test, slabdev_poll(c.s.sd), 0);
+	KUNIT_EXPECT_GE(test, sums(&c.s).held, 10000);
+	expect_apart(&c, (void *[]){ freed, used }, 2);
+	release_graph(&c);
+	stream_space_close(&c.s);
+}
+
+/* What was freed on the stream before it was captured is not the graph's. */
+static void what_was_freed_before_is_not_held(struct kunit *test)
+{
+	struct capture c;
+	void *p;
+
+	capture_open(&c, test);
+	attach(&c.s, c.stream);
+	p = get_on(&c.s, 5000, c.stream);
+	give_on(&c.s, p, c.stream);
+	declare(&c);
+	begin(&c);
+	KUNIT_EXPECT_EQ(test, sums(&c.s).held, 0);
+	end(&c);
+	declare_end(&c);
+	release_graph(&c);
+	detach(&c.s, c.stream);
+	stream_space_close(&c.s);
+}
+
+/* The graph runs again and again; others allocate, write and free. */
+static void replays_share_no_byte(struct kunit *test)
+{
+	struct capture c;
+	void *p, *live, *q;
+
+	capture_open(&c, test);
+	declare(&c);
+	begin(&c);
+	live = get_on(&c.s, 5000, c.stream);
+	p = get_on(&c.s, 5000, c.stream);
+	give_on(&c.s, p, c.stream);
+	end(&c);
+	declare_end(&c);
+	for (u32 i = 0; i < 200; i++) {
+		q = get_on(&c.s, 5000, c.s.lane[1]);
+		cuda_submit_fill(test, p, 5000, 0xee, c.stream);
+		cuda_submit_fill(test, live, 5000, 0xdd, c.stream);
+		KUNIT_EXPECT_EQ(test, cuda_byte(test, q), 0x11);
+		KUNIT_EXPECT_EQ(test, cuda_byte(test, p), 0xee);
+		KUNIT_EXPECT_EQ(test, cuda_byte(test, live), 0xdd);
+		give_on(&c.s, q, c.s.lane[1]);
+	}
+	release_graph(&c);
+	EXPECT_FREED(test, c.s.sd, live);
+	stream_space_close(&c.s);
+}
+
+/* What is live at the release is like any other object. */
+static void release_while_live(struct kunit *test)
+{
+	struct capture c;
+	void *p[ARRAY_SIZE(sizes)];
+
+	capture_open(&c, test);
+	declare(&c);
+	begin(&c);
+	for (u32 i = 0; i < ARRAY_SIZE(sizes); i++)
+		p[i] = get_on(&c.s, sizes[i], c.stream);
+	end(&c);
+	declare_end(&c);
+	release_graph(&c);
+	KUNIT_EXPECT_EQ(test, sums(&c.s).live_objects, ARRAY_SIZE(sizes));
+	for (u32 i = 0; i < ARRAY_SIZE(sizes); i++)
+		if (i & 1)
+			EXPECT_FREED(test, c.s.sd, p[i]);
+		else
+			give_on(&c.s, p[i], c.stream);
+	KUNIT_EXPECT_EQ(test, sums(&c.s).held, 0);
+	stream_space_close(&c.s);
+}
+
+/* Freed on another stream, or by a plain free, when the capture is over. */
+static void freed_elsewhere_it_stays_the_graphs(struct kunit *test)
+{
+	struct capture c;
+	void *p[3];
+
+	capture_open(&c, test);
+	declare(&c);
+	begin(&c);
+	for (u32 i = 0; i < 3; i++)
+		p[i] = get_on(&c.s, 5000, c.stream);
+	end(&c);
+	declare_end(&c);
+	EXPECT_FREED(test, c.s.sd, p[0]);
+	give_on(&c.s, p[1], c.s.lane[1]);
+	give_on(&c.s, p[2], c.stream);
+	MUST(test, cuCtxSynchronize());
+	KUNIT_EXPECT_EQ(test, slabdev_poll(c.s.sd), 0);
+	KUNIT_EXPECT_GE(test, sums(&c.s).held, 15000);
+	expect_apart(&c, p, 3);
+	release_graph(&c);
+	stream_space_close(&c.s);
+}
+
+/* In each mode: memory is mapped, and nothing forbidden is asked for. */
+static void grows_in_a_capture(struct kunit *test)
+{
+	struct capture c;
+	void *p[20];
+
+	capture_open(&c, test);
+	attach(&c.s, c.s.lane[1]);
+	declare(&c);
+	begin(&c);
+	for (u32 i = 0; i < ARRAY_SIZE(p); i++) {
+		p[i] = get_on(&c.s, 2 * MIB, c.stream);
+		give_on(&c.s, get_on(&c.s, 5000, c.s.lane[1]), c.s.lane[1]);
+		EXPECT_FREED(test, c.s.sd, must_alloc(test, c.s.sd, 5000));
+	}
+	KUNIT_EXPECT_EQ(test, slabdev_poll(c.s.sd), 0);
+	end(&c);
+	declare_end(&c);
+	for (u32 i = 0; i < ARRAY_SIZE(p); i++)
+		give_on(&c.s, p[i], c.stream);
+	release_graph(&c);
+	detach(&c.s, c.s.lane[1]);
+	stream_space_close(&c.s);
+}
+
+/* At the limit it fails rather than wait. */
+static void nothing_is_waited_for(struct kunit *test)
+{
+	struct capture c;
+	void *p;
+
+	capture_open(&c, test);
+	hold(&c.s, c.s.lane[1]);
+	give_on(&c.s, get_on(&c.s, 80 * MIB, c.s.lane[1]), c.s.lane[1]);
+	declare(&c);
+	begin(&c);
+	kunit_expect_report(test, REPORT_OUT_OF_MEMORY);
+	p = slabdev_alloc_async(c.s.sd, 80 * MIB, c.stream);
+	KUNIT_EXPECT_NULL(test, p);
+	end(&c);
+	declare_end(&c);
+	let_go(&c.s, c.s.lane[1]);
+	p = get_on(&c.s, 80 * MIB, c.stream);
+	give_on(&c.s, p, c.stream);
+	release_graph(&c);
+	stream_space_close(&c.s);
+}
+
+/* The bound stream may be captured, too: plain calls are the graph's then. */
+static void bound_stream(struct kunit *test)
+{
+	struct capture c;
+	void *p, *q;
+
+	capture_open(&c, test);
+	c.stream = c.s.bound;
+	declare(&c);
+	begin(&c);
+	p = must_alloc(test, c.s.sd, 5000);
+	cuda_submit_fill(test, p, 5000, 1, c.stream);
+	EXPECT_FREED(test, c.s.sd, p);
+	q = must_alloc(test, c.s.sd, 5000);
+	KUNIT_EXPECT_PTR_EQ(test, q, p);
+	EXPECT_FREED(test, c.s.sd, q);
+	KUNIT_EXPECT_GT(test, sums(&c.s).held, 0);
+	end(&c);
+	declare_end(&c);
+	expect_apart(&c, &p, 1);
+	release_graph(&c);
+	stream_space_close(&c.s);
+}
+
+/* ---- Two graphs, and what is refused --------------------------------- */
+
+static void two_captures_at_once(struct kunit *test)
+{
+	struct capture c, d;
+	void *p, *q;
+
+	capture_open(&c, test);
+	d = c;
+	d.stream = c.s.lane[1];
+	declare(&c);
+	declare(&d);
+	begin(&c);
+	begin(&d);
+	p = get_on(&c.s, 5000, c.stream);
+	give_on(&c.s, p, c.stream);
+	q = get_on(&c.s, 5000, d.stream);
+	KUNIT_EXPECT_PTR_NE(test, p, q);
+	give_on(&c.s, q, d.stream);
+	KUNIT_EXPECT_EQ(test, sums(&c.s).graphs, 2);
+	end(&d);
+	end(&c);
+	declare_end(&c);
+	declare_end(&d);
+	expect_apart(&c, (void *[]){ p, q }, 2);
+	release_graph(&d);
+	expect_apart(&c, &p, 1);
+	KUNIT_EXPECT_GT(test, sums(&c.s).held, 0);
+	release_graph(&c);
+	KUNIT_EXPECT_EQ(test, sums(&c.s).held, 0);
+	stream_space_close(&c.s);
+}
+
+/* The same object in two graphs. */
+static void used_by_two_graphs(struct kunit *test)
+{
+	struct capture c, d;
+	void *p;
+
+	capture_open(&c, test);
+	d = c;
+	d.stream = c.s.lane[1];
+	p = must_alloc(test, c.s.sd, 5000);
+	declare(&c);
+	declare(&d);
+	KUNIT_EXPECT_EQ(test, slabdev_use(c.s.sd, p, c.stream), 0);
+	KUNIT_EXPECT_EQ(test, slabdev_use(c.s.sd, p, d.stream), 0);
+	declare_end(&c);
+	declare_end(&d);
+	EXPECT_FREED(test, c.s.sd, p);
+	release_graph(&d);
+	KUNIT_EXPECT_GT_MSG(test, sums(&c.s).held, 0,
+			    "the other graph still has it");
+	expect_apart(&c, &p, 1);
+	release_graph(&c);
+	KUNIT_EXPECT_EQ(test, sums(&c.s).held, 0);
+	stream_space_close(&c.s);
+}
+
+static void refusals(struct kunit *test)
+{
+	struct slabdev_graph *none = NULL;
+	struct capture c;
+
+	capture_open(&c, test);
+	KUNIT_EXPECT_EQ(test, slabdev_capture_begin(c.s.sd, NULL, &none),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test, slabdev_capture_begin(c.s.sd,
+						    SLABDEV_STREAM_LEGACY,
+						    &none), -EINVAL);
+	KUNIT_EXPECT_EQ(test, slabdev_capture_begin(c.s.sd, c.stream, NULL),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test, slabdev_capture_end(NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, slabdev_graph_release(NULL), 0);
+	declare(&c);
+	KUNIT_EXPECT_EQ(test, slabdev_capture_begin(c.s.sd, c.stream, &none),
+			-EBUSY);
+	KUNIT_EXPECT_NULL(test, none);
+	KUNIT_EXPECT_EQ(test, slabdev_graph_release(c.graph), -EBUSY);
+	KUNIT_EXPECT_EQ(test, sums(&c.s).graphs, 1);
+	declare_end(&c);
+	KUNIT_EXPECT_EQ(test, slabdev_capture_end(c.graph), -EINVAL);
+	release_graph(&c);
+	stream_space_close(&c.s);
+}
+
+static void detach_in_a_capture(struct kunit *test)
+{
+	struct capture c;
+
+	capture_open(&c, test);
+	attach(&c.s, c.stream);
+	declare(&c);
+	begin(&c);
+	KUNIT_EXPECT_EQ(test, slabdev_stream_detach(c.s.sd, c.stream), -EBUSY);
+	KUNIT_EXPECT_EQ(test, sums(&c.s).streams, 1);
+	end(&c);
+	declare_end(&c);
+	detach(&c.s, c.stream);
+	release_graph(&c);
+	stream_space_close(&c.s);
+}
+
+/* The graph may still be launched: the space is not closed under it. */
+static void close_with_a_graph(struct kunit *test)
+{
+	struct capture c;
+	int err;
+
+	capture_open(&c, test);
+	declare(&c);
+	begin(&c);
+	give_on(&c.s, get_on(&c.s, 5000, c.stream), c.stream);
+	end(&c);
+	declare_end(&c);
+	err = slabdev_close(c.s.sd, 0);
+	KUNIT_EXPECT_EQ(test, err, -EBUSY);
+	if (err) {
+		KUNIT_EXPECT_GT(test, strlen(slabdev_last_error()), 0);
+		err = slabdev_close(c.s.sd, SLABDEV_CLOSE_FORCE);
+		KUNIT_EXPECT_EQ(test, err, 0);
+	}
+	stream_space_end(&c.s);
+}
+
+/* ---- Not declared ---------------------------------------------------- */
+
+static void undeclared_is_noticed_and_held(struct kunit *test)
+{
+	struct capture c;
+	void *p, *q;
+
+	capture_open(&c, test);
+	p = get_on(&c.s, 5000, c.stream);
+	q = get_on(&c.s, 5000, c.stream);
+	run_through(&c.s, c.stream);
+	begin(&c);
+	kunit_expect_report(test, REPORT_CAPTURE);
+	give_on(&c.s, p, c.stream);
+	give_on(&c.s, q, c.stream);
+	end(&c);
+	MUST(test, cuCtxSynchronize());
+	KUNIT_EXPECT_EQ(test, slabdev_poll(c.s.sd), 0);
+	KUNIT_EXPECT_GE(test, sums(&c.s).pending, 10000);
+	expect_apart(&c, (void *[]){ p, q }, 2);
+	KUNIT_EXPECT_EQ(test, slabdev_close(c.s.sd, 0), 0);
+	stream_space_end(&c.s);
+}
+
+/* Other streams go on, whose frees need events too, in each mode. */
+static void others_go_on(struct kunit *test)
+{
+	struct capture c;
+
+	capture_open(&c, test);
+	c.mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	begin(&c);
+	for (u32 i = 0; i < 100; i++)
+		give_on(&c.s, get_on(&c.s, 5000, c.s.lane[1]), c.s.lane[1]);
+	MUST(test, cuStreamSynchronize(c.s.lane[1]));
+	c.calls = forbidden_calls();
+	end(&c);
+	stream_space_close(&c.s);
+}
+
+static const struct kunit_case cases[] = {
+	KUNIT_CASE_PARAM(graph_keeps_what_it_freed, mode_gen_params),
+	KUNIT_CASE_PARAM(capture_uses_again_what_it_freed, mode_gen_params),
+	KUNIT_CASE(objects_from_before),
+	KUNIT_CASE(what_was_freed_before_is_not_held),
+	KUNIT_CASE(replays_share_no_byte),
+	KUNIT_CASE(release_while_live),
+	KUNIT_CASE(freed_elsewhere_it_stays_the_graphs),
+	KUNIT_CASE_PARAM(grows_in_a_capture, mode_gen_params),
+	KUNIT_CASE_PARAM(nothing_is_waited_for, mode_gen_params),
+	KUNIT_CASE_PARAM(bound_stream, mode_gen_params),
+	KUNIT_CASE(two_captures_at_once),
+	KUNIT_CASE(used_by_two_graphs),
+	KUNIT_CASE(refusals),
+	KUNIT_CASE(detach_in_a_capture),
+	KUNIT_CASE(close_with_a_graph),
+	KUNIT_CASE_PARAM(undeclared_is_noticed_and_held, mode_gen_params),
+	KUNIT_CASE(others_go_on),
+	{ 0 }
+};
+
+static const struct kunit_suite cuda_capture_suite = {
+	.name = "cuda_capture",
+	.init = cuda_space_init,
+	.exit = cuda_space_exit,
+	.cases = cases,
+};
+kunit_test_suite(cuda_capture_suite);
