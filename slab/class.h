@@ -83,6 +83,17 @@ static inline struct slab *slab_of(const struct class *c, slot_t slot)
 	return s - s->back;
 }
 
+/* The class of an object that is live or held; NULL: it is a large one. */
+static inline struct class *class_at(const struct slabdev *sd, u64 offset)
+{
+	const struct slab *s = sd->slabs + (offset >> SLICE_SHIFT);
+
+	s -= READ_ONCE(s->back);
+	if (slab_state(s) == SLAB_LARGE || slab_state(s) == SLAB_HUGE)
+		return NULL;
+	return load_acquire(&sd->class[slab_class(s)]);
+}
+
 static inline u64 slot_offset(const struct class *c, slot_t slot)
 {
 	return (u64)slot << c->shift;

@@ -23,20 +23,9 @@ static struct graph *private_graph(struct slabdev_graph *g)
 
 /* ---- Held objects --------------------------------------------------------- */
 
-/* Of the object at an offset; NULL: a large one. */
-static struct class *class_of(const struct slabdev *sd, u64 offset)
-{
-	const struct slab *s = sd->slabs + (offset >> SLICE_SHIFT);
-
-	s -= READ_ONCE(s->back);
-	if (slab_state(s) == SLAB_LARGE || slab_state(s) == SLAB_HUGE)
-		return NULL;
-	return sd->class[slab_class(s)];
-}
-
 static u64 held_bytes(const struct slabdev *sd, u64 offset)
 {
-	const struct class *c = class_of(sd, offset);
+	const struct class *c = class_at(sd, offset);
 
 	return c ? c->stride :
 		   large_roundup(sd->slabs[offset >> SLICE_SHIFT].size);
@@ -44,7 +33,7 @@ static u64 held_bytes(const struct slabdev *sd, u64 offset)
 
 static void book(struct slabdev *sd, u64 offset)
 {
-	struct class *c = class_of(sd, offset);
+	struct class *c = class_at(sd, offset);
 
 	if (c)
 		pending_book(c, 1);
@@ -55,7 +44,7 @@ static void book(struct slabdev *sd, u64 offset)
 
 static void unbook(struct slabdev *sd, u64 offset)
 {
-	struct class *c = class_of(sd, offset);
+	struct class *c = class_at(sd, offset);
 
 	shared_sub(&sd->rec->held_bytes, held_bytes(sd, offset));
 	if (c)
@@ -137,8 +126,8 @@ static bool is_wanted(const struct slabdev *sd, u64 offset,
 		      const struct class *c, u64 usable, u64 align)
 {
 	if (c)
-		return class_of(sd, offset) == c;
-	return !class_of(sd, offset) && held_bytes(sd, offset) == usable &&
+		return class_at(sd, offset) == c;
+	return !class_at(sd, offset) && held_bytes(sd, offset) == usable &&
 	       is_aligned(space_addr(sd, offset), align);
 }
 
@@ -364,7 +353,7 @@ static void disown(struct slabdev *sd, struct note *n, void *arg)
 
 static void free_object(struct slabdev *sd, u64 offset)
 {
-	struct class *c = class_of(sd, offset);
+	struct class *c = class_at(sd, offset);
 	slot_t slot;
 
 	unbook(sd, offset);

@@ -62,13 +62,10 @@ static void set_tag(struct slabdev *sd, u64 offset, u32 code)
 /* The code that the object has without a note; CODE_NONE: it has no tag. */
 static u32 plain_code(const struct slabdev *sd, u64 offset)
 {
-	const struct slab *s = sd->slabs + (offset >> SLICE_SHIFT);
-	const struct class *c;
+	const struct class *c = class_at(sd, offset);
 
-	s -= READ_ONCE(s->back);
-	if (slab_state(s) == SLAB_LARGE || slab_state(s) == SLAB_HUGE)
+	if (!c)
 		return CODE_LARGE;
-	c = sd->class[slab_class(s)];
 	return class_is_tiny(c) ? CODE_NONE : c->code;
 }
 

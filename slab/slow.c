@@ -212,17 +212,6 @@ static void free_ended(struct slabdev *sd, struct class *c, u64 offset,
 		put_object(c, slot, size, o);
 }
 
-/* The class of an object of a granule or more; NULL: it is large. */
-static struct class *class_at(struct slabdev *sd, u64 offset)
-{
-	struct slab *s = sd->slabs + (offset >> SLICE_SHIFT);
-
-	s -= READ_ONCE(s->back);
-	if (slab_state(s) == SLAB_LARGE || slab_state(s) == SLAB_HUGE)
-		return NULL;
-	return load_acquire(&sd->class[slab_class(s)]);
-}
-
 /* An object without a bin, whose life was ended. */
 static int free_uncoded(struct slabdev *sd, const void *p, u32 tag,
 			const struct order *o)
