@@ -41,4 +41,21 @@ int host_check_stream(void *dev, slabdev_stream_t stream);
 int host_is_captured(void *dev, slabdev_stream_t stream);
 int host_quiesce(void *dev);
 
+/* The part of their tables that host backends have in common. */
+#define HOST_WORK_OPS						\
+	.fill = host_fill,						\
+	.fill2d = host_fill2d,						\
+	.read = host_read,						\
+	.read2d = host_read2d,						\
+	.copy = host_copy,						\
+	.event_create = host_event_create,				\
+	.event_record = host_event_record,				\
+	.event_query = host_event_query,				\
+	.event_wait = host_event_wait,					\
+	.event_destroy = host_event_destroy,				\
+	.stream_wait = host_stream_wait,				\
+	.check_stream = host_check_stream,				\
+	.is_captured = host_is_captured,				\
+	.quiesce = host_quiesce
+
 #endif /* VMM_HOST_WORK_H */
