@@ -7,6 +7,7 @@
  * looks at every object that they get), that each figure is there, in order,
  * and in both forms, and that what is missing is named.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -19,8 +20,10 @@
 #include "tests/slabinfo_run.h"
 
 #define BENCH "tools/slabbench"
+#define MODEL "tests/model/libcuda.so.1"
 #define PYTHON "/usr/bin/python3"
 #define OWN "--subject=slabdev,cache,bump,lifo,mag,cursor,glibc"
+#define STREAMS "--subject=stream,across,loose"
 
 #define bench_run(test, p, ...) \
 	program_run(test, p, (const char *const[]){ BENCH, __VA_ARGS__, \
@@ -41,15 +44,18 @@ static int count(const char *text, const char *what)
 static void workloads_keep_to_the_rules(struct kunit *test)
 {
 	static const struct {
+		const char *subjects;
 		const char *workloads;
 		int nr;		/* cells times subjects that can do them */
 	} part[] = {
 		/* A cache has one size only. */
-		{ "pair,lifo,fifo,random", 6 * 7 + 3 * (7 + 6) },
-		{ "replace,teardown,bulk", 2 * 6 + 6 + 7 },
+		{ OWN, "pair,lifo,fifo,random", 6 * 7 + 3 * (7 + 6) },
+		{ OWN, "replace,teardown,bulk", 2 * 6 + 6 + 7 },
 		/* From bump and lifo, memory never comes back. */
-		{ "pair2,neighbours2,replace2,handoff2",
+		{ OWN, "pair2,neighbours2,replace2,handoff2",
 		  7 + 7 + 2 * 6 + 5 + 4 },
+		{ STREAMS, "pair,fifo,replace,bulk", 3 * (6 + 2 + 2 + 1) },
+		{ STREAMS, "pair2,neighbours2,handoff2", 3 * (1 + 1 + 2) },
 	};
 	struct program p;
 	char option[80];
@@ -58,7 +64,7 @@ static void workloads_keep_to_the_rules(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(part); i++) {
 		snprintf(option, sizeof(option), "--workload=%s",
 			 part[i].workloads);
-		bench_run(test, &p, "--check", OWN, option);
+		bench_run(test, &p, "--check", part[i].subjects, option);
 		KUNIT_EXPECT_STREQ(test, p.err, "");
 		KUNIT_EXPECT_EQ(test, p.status, 0);
 		KUNIT_EXPECT_EQ_MSG(test, count(p.out, "ok "), part[i].nr,
@@ -81,6 +87,136 @@ static void check_finds_overlaps(struct kunit *test)
 	bench_run(test, &p, "--check", "--subject=null", "--workload=pair",
 		  "--size=256");
 	KUNIT_EXPECT_EQ(test, p.status, 0);
+}
+
+/* ---- Events ----------------------------------------------------------- */
+
+/* The figure of the only size, in the row of a subject. */
+static double figure_of(struct kunit *test, const char *table,
+			const char *subject)
+{
+	const char *row = strstr(table, subject);
+	double x = -1;
+
+	KUNIT_ASSERT_NOT_NULL_MSG(test, row, "%s in %s", subject, table);
+	KUNIT_EXPECT_EQ(test, sscanf(row + strlen(subject), "%lf", &x), 1);
+	return x;
+}
+
+/*
+ * Goal: what the documentation says of events: at most one for a sheaf, and as
+ * many queries; one for each object where a stream is not attached. Sheaves of
+ * 256 bytes have 64 objects. A stream that uses again what it freed keeps two
+ * sheaves back.
+ */
+static void expect_events(struct kunit *test, const char *workload,
+			  const char *device, const char *env)
+{
+	struct program p;
+	double x;
+
+	program_run(test, &p, (const char *const[]){ BENCH, "--rounds=1",
+		    STREAMS, workload, "--size=256", device, NULL }, env);
+	KUNIT_ASSERT_EQ_MSG(test, p.status, 0, "%s", p.err);
+	x = figure_of(test, p.out, "\n  stream ");
+	KUNIT_EXPECT_TRUE_MSG(test, x > 0.5 && x <= 1, "%s", p.out);
+	x = figure_of(test, p.out, "\n  across ");
+	KUNIT_EXPECT_TRUE_MSG(test, x > 0.9 && x <= 1, "%s", p.out);
+	x = figure_of(test, p.out, "\n  loose ");
+	KUNIT_EXPECT_TRUE_MSG(test, x == 64, "%s", p.out);
+}
+
+static void events_are_one_a_sheaf(struct kunit *test)
+{
+	expect_events(test, "--workload=events", "--device=host", NULL);
+	expect_events(test, "--workload=queries", "--device=host", NULL);
+}
+
+/* Goal: a trial does not claim to have as many objects as the workload. */
+static void trial_says_that_it_has_less(struct kunit *test)
+{
+	struct program p;
+
+	bench_run(test, &p, "--quick", "--subject=mag,slabdev,stream",
+		  "--size=256", "--workload=pair,lifo,events");
+	KUNIT_EXPECT_EQ(test, p.status, 0);
+	expect_text(test, p.out, "1,000 objects at once; a sheaf; this trial: "
+		    "1/100 of it\n");
+	expect_text(test, p.out, "the last one freed first; ns a pair\n");
+	expect_text(test, p.out, "pair: allocate an object and free it; "
+		    "ns a pair\n");
+}
+
+/* Goal: no table without a figure, and the reason is said. */
+static void nothing_measured_shows_no_table(struct kunit *test)
+{
+	struct program p;
+
+	program_run(test, &p, (const char *const[]){ BENCH, "--quick",
+		    "--subject=slabdev", "--workload=pair,lifo", "--size=256",
+		    "--device=cuda:0", NULL },
+		    "SLABDEV_LIBCUDA=/nowhere/libcuda.so.1");
+	KUNIT_EXPECT_EQ(test, p.status, 1);
+	expect_text(test, p.err, "slabbench: slabdev is left out: ");
+	expect_no_text(test, p.out, "pair:");
+	expect_no_text(test, p.out, "lifo:");
+}
+
+/* Goal: ratios to the plain calls, in both forms. */
+static void streams_are_compared_with_plain_calls(struct kunit *test)
+{
+	struct program p;
+
+	bench_run(test, &p, "--quick", "--subject=slabdev,stream,loose",
+		  "--workload=pair", "--size=256");
+	KUNIT_EXPECT_EQ(test, p.status, 0);
+	KUNIT_EXPECT_GT(test, figure_of(test, p.out, "\n  stream/plain "), 0);
+	KUNIT_EXPECT_GT(test, figure_of(test, p.out, "\n  loose/plain "), 1);
+	bench_run(test, &p, "--quick", "--subject=slabdev,stream",
+		  "--workload=pair", "--size=256", "--json");
+	expect_text(test, p.out, "\"plain_ratio\":{\"median\":");
+	expect_text(test, p.out, "\"device\":\"host\",\"device_name\":\"\"");
+}
+
+/* ---- Devices ---------------------------------------------------------- */
+
+/* On the model of the driver; what it says of events holds as on the host. */
+static void device_is_measured_and_named(struct kunit *test)
+{
+	char env[PATH_MAX + 32];
+	struct program p;
+
+	if (!IS_ENABLED(CONFIG_BACKEND_CUDA))
+		kunit_skip(test, "this build has no CUDA");
+	snprintf(env, sizeof(env), "SLABDEV_LIBCUDA=%s",
+		 kunit_built_path(test, MODEL));
+	expect_events(test, "--workload=events", "--device=cuda:0", env);
+	program_run(test, &p, (const char *const[]){ BENCH, "--quick",
+		    "--subject=slabdev,stream,mag", "--workload=pair",
+		    "--size=256", "--device=cuda:0", NULL }, env);
+	KUNIT_EXPECT_EQ_MSG(test, p.status, 0, "%s", p.err);
+	expect_in_order(test, p.out, (const char *const[]){
+		"\ndevice    cuda:0, MODEL H200\n", "\n  slabdev ",
+		"\n  stream ", "\n  mag ", "\n  stream/plain ", NULL });
+	program_run(test, &p, (const char *const[]){ BENCH, "--quick",
+		    "--subject=slabdev", "--workload=pair", "--size=256",
+		    "--device=cuda-host:0", "--json", NULL }, env);
+	expect_text(test, p.out, "\"device\":\"cuda-host:0\","
+		    "\"device_name\":\"MODEL H200\"");
+}
+
+/* Goal: a device that is not there is said, and nothing else is measured. */
+static void device_that_is_missing_is_named(struct kunit *test)
+{
+	struct program p;
+
+	bench_run(test, &p, "--quick", "--subject=slabdev,loose,mag",
+		  "--workload=pair", "--size=256", "--device=cuda:77");
+	KUNIT_EXPECT_EQ(test, p.status, 0);
+	expect_text(test, p.err, "slabbench: slabdev is left out: ");
+	expect_text(test, p.err, "slabbench: loose is left out: ");
+	expect_no_text(test, p.out, "\n  slabdev ");
+	expect_text(test, p.out, "\n  mag ");
 }
 
 /* ---- What is shown ---------------------------------------------------- */
@@ -236,8 +372,10 @@ static void list_names_what_there_is(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p.status, 0);
 	expect_in_order(test, p.out, (const char *const[]){
 		"Workloads", "\n  pair ", " 64 256 1K 4K 64K 1M\n",
-		"\n  random ", "\n  handoff2 ", "\n  metadata ",
-		"\n  phases ", " peak limit\n", "Subjects", "\n  slabdev ",
+		"\n  random ", "\n  handoff2 ", "\n  events ",
+		"\n  queries ", "\n  metadata ", "\n  phases ",
+		" peak limit\n", "Subjects", "\n  slabdev ",
+		"\n  stream ", "\n  across ", "\n  loose ",
 		"\n  mag ", "\n  cursor ", "\n  glibc ", "\n  jemalloc ",
 		"\n  mimalloc ",
 		"\n  tcmalloc ", "\n  mine         /lib/mine.so\n", NULL });
@@ -426,6 +564,12 @@ static void valgrind_that_is_missing_is_named(struct kunit *test)
 static const struct kunit_case slabbench_cases[] = {
 	KUNIT_CASE(workloads_keep_to_the_rules, .timeout_s = 300),
 	KUNIT_CASE(check_finds_overlaps),
+	KUNIT_CASE(events_are_one_a_sheaf, .timeout_s = 300),
+	KUNIT_CASE(trial_says_that_it_has_less),
+	KUNIT_CASE(nothing_measured_shows_no_table),
+	KUNIT_CASE(streams_are_compared_with_plain_calls),
+	KUNIT_CASE(device_is_measured_and_named, .timeout_s = 300),
+	KUNIT_CASE(device_that_is_missing_is_named),
 	KUNIT_CASE(table_has_rows_and_ratios),
 	KUNIT_CASE(json_is_complete, .timeout_s = 300),
 	KUNIT_CASE(picture_has_a_panel_for_each_cell),

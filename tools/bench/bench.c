@@ -178,30 +178,48 @@ static double round_median(const struct result *r, unsigned int round,
 	return quartiles(scratch, nr).median;
 }
 
-static void judge_ratio(struct result *r, const struct result *floor,
-			unsigned int rounds)
+/* The quotient over the rounds that have both: how many those are. */
+static unsigned int judge_ratio(const struct result *r,
+				const struct result *other,
+				unsigned int rounds, struct quartiles *q)
 {
-	double *scratch = zalloc((r->nr + floor->nr) * sizeof(*scratch));
+	double *scratch = zalloc((r->nr + other->nr) * sizeof(*scratch));
 	double *ratio = zalloc(rounds * sizeof(*ratio)), ours, its;
-	unsigned int i;
+	unsigned int i, nr = 0;
 
-	r->nr_ratios = 0;
 	for (i = 0; i < rounds; i++) {
 		ours = round_median(r, i, scratch);
-		its = round_median(floor, i, scratch);
+		its = round_median(other, i, scratch);
 		if (ours > 0 && its > 0)
-			ratio[r->nr_ratios++] = ours / its;
+			ratio[nr++] = ours / its;
 	}
-	r->ratio = quartiles(ratio, r->nr_ratios);
+	*q = quartiles(ratio, nr);
 	free(scratch);
 	free(ratio);
+	return nr;
+}
+
+static void judge_ratios(struct bench *b, unsigned int cell,
+			 unsigned int subject)
+{
+	struct result *r = bench_result(b, cell, subject);
+	const char *beside = b->subjects[subject]->beside;
+	int floor = bench_subject(b, REFERENCE);
+	int other = beside ? bench_subject(b, beside) : -1;
+
+	if (floor >= 0)
+		r->nr_ratios = judge_ratio(r, bench_result(b, cell,
+							   (unsigned)floor),
+					   b->opt->rounds, &r->ratio);
+	if (other >= 0)
+		r->nr_beside = judge_ratio(r, bench_result(b, cell,
+							   (unsigned)other),
+					   b->opt->rounds, &r->beside);
 }
 
 void bench_judge(struct bench *b)
 {
-	int floor = bench_subject(b, REFERENCE);
 	unsigned int i, j;
-	struct result *r;
 
 	b->best_reading = 0;
 	for (i = 0; i < b->nr_cells * b->nr_subjects; i++)
@@ -212,11 +230,7 @@ void bench_judge(struct bench *b)
 					b->results[i].samples[j].reading;
 	for (i = 0; i < b->nr_cells; i++)
 		for (j = 0; j < b->nr_subjects; j++) {
-			r = bench_result(b, i, j);
-			judge_samples(r, b->best_reading);
-			if (floor >= 0)
-				judge_ratio(r, bench_result(b, i,
-							    (unsigned)floor),
-					    b->opt->rounds);
+			judge_samples(bench_result(b, i, j), b->best_reading);
+			judge_ratios(b, i, j);
 		}
 }

@@ -49,6 +49,8 @@ struct quartiles {
  * @reading: median of the readings
  * @ratio: to the floor, over the rounds; @nr_ratios 0: there is none
  * @nr_ratios: rounds that gave one
+ * @beside: to the subject that this one is compared with besides
+ * @nr_beside: rounds that gave one
  */
 struct result {
 	enum status status;
@@ -63,6 +65,8 @@ struct result {
 	double reading;
 	struct quartiles ratio;
 	unsigned int nr_ratios;
+	struct quartiles beside;
+	unsigned int nr_beside;
 };
 
 /**

@@ -22,7 +22,7 @@
 enum shape {
 	SHAPE_PLAIN,		/* alloc(size), free(p) */
 	SHAPE_SPACE,		/* alloc(space, size), free(space, p) */
-	SHAPE_STREAM,		/* the same, and a stream */
+	SHAPE_STREAM,		/* the same, and a stream each */
 	SHAPE_CACHE,		/* alloc(cache), free(cache, p), and in bulk */
 	NR_SHAPES,
 };
@@ -39,10 +39,12 @@ struct space_calls {
 };
 
 struct stream_calls {
-	void *(*alloc)(struct slabdev *sd, size_t size, slabdev_stream_t stream);
+	void *(*alloc)(struct slabdev *sd, size_t size,
+		       slabdev_stream_t stream);
 	int (*free)(struct slabdev *sd, void *p, slabdev_stream_t stream);
 	struct slabdev *sd;
-	slabdev_stream_t stream;
+	slabdev_stream_t from;	/* allocations */
+	slabdev_stream_t to;	/* frees */
 };
 
 struct cache_calls {
@@ -77,7 +79,7 @@ static always_inline void *call_alloc(const struct calls *c, enum shape shape,
 	if (shape == SHAPE_SPACE)
 		return c->space.alloc(c->space.sd, size);
 	if (shape == SHAPE_STREAM)
-		return c->stream.alloc(c->stream.sd, size, c->stream.stream);
+		return c->stream.alloc(c->stream.sd, size, c->stream.from);
 	return c->cache.alloc(c->cache.cache);
 }
 
@@ -89,7 +91,7 @@ static always_inline void call_free(const struct calls *c, enum shape shape,
 	else if (shape == SHAPE_SPACE)
 		c->space.free(c->space.sd, p);
 	else if (shape == SHAPE_STREAM)
-		c->stream.free(c->stream.sd, p, c->stream.stream);
+		c->stream.free(c->stream.sd, p, c->stream.to);
 	else
 		c->cache.free(c->cache.cache, p);
 }

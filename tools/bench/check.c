@@ -83,24 +83,34 @@ static void erase(void *p)
 
 /* ---- In front of the allocator ---------------------------------------- */
 
-static void *checked_alloc(size_t size)
+static void *alloc_by(const struct calls *c, size_t size)
 {
 	void *p;
 
 	pthread_mutex_lock(&lock);
-	p = call_alloc(&real, real.shape, size);
+	p = call_alloc(c, c->shape, size);
 	if (p)
 		insert(p, size);
 	pthread_mutex_unlock(&lock);
 	return p;
 }
 
-static void checked_free(void *p)
+static void free_by(const struct calls *c, void *p)
 {
 	pthread_mutex_lock(&lock);
 	erase(p);
-	call_free(&real, real.shape, p);
+	call_free(c, c->shape, p);
 	pthread_mutex_unlock(&lock);
+}
+
+static void *checked_alloc(size_t size)
+{
+	return alloc_by(&real, size);
+}
+
+static void checked_free(void *p)
+{
+	free_by(&real, p);
 }
 
 static void *space_alloc(struct slabdev *sd, size_t size)
@@ -119,16 +129,20 @@ static int space_free(struct slabdev *sd, void *p)
 static void *stream_alloc(struct slabdev *sd, size_t size,
 			  slabdev_stream_t stream)
 {
+	struct calls c = real;
+
 	(void)sd;
-	(void)stream;
-	return checked_alloc(size);
+	c.stream.from = stream;
+	return alloc_by(&c, size);
 }
 
 static int stream_free(struct slabdev *sd, void *p, slabdev_stream_t stream)
 {
+	struct calls c = real;
+
 	(void)sd;
-	(void)stream;
-	checked_free(p);
+	c.stream.to = stream;
+	free_by(&c, p);
 	return 0;
 }
 

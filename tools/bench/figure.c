@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * figure.c - what is measured in bytes instead of time.
+ * figure.c - what is counted instead of timed.
  *
  * libslabdev keeps accounts of the memory it hands out, and its objects are not
  * touched. Of a malloc() only the resident memory of the process can be known,
@@ -84,6 +84,69 @@ int figure_metadata(struct run *run, double *value)
 	*value = ((double)after - (double)before) / (double)n;
 	free(object);
 	return i < n ? -ENOMEM : 0;
+}
+
+/* ---- Events ----------------------------------------------------------- */
+
+#define BATCHES 20u
+
+/* Allocates and frees @n objects at once, again and again. */
+static bool churn(const struct calls *c, size_t size, void **object, size_t n)
+{
+	unsigned int batch;
+	size_t i;
+
+	for (batch = 0; batch < BATCHES; batch++) {
+		for (i = 0; i < n; i++) {
+			object[i] = call_alloc(c, c->shape, size);
+			if (!object[i])
+				return false;
+		}
+		for (i = 0; i < n; i++)
+			call_free(c, c->shape, object[i]);
+	}
+	return true;
+}
+
+static int count_events(struct run *run, struct events *e, double *nr_sheaves)
+{
+	size_t n = workload_live(run), size = run->cell.variant->min;
+	struct events before = { 0 };
+	void **object = pointers(n);
+	bool good;
+
+	if (!object)
+		return -ENOMEM;
+	good = run->subject->events(&run->calls, size, &before) &&
+	       churn(&run->calls, size, object, n) &&
+	       run->subject->events(&run->calls, size, e);
+	free(object);
+	if (!good)
+		return -ENOMEM;
+	e->records -= before.records;
+	e->queries -= before.queries;
+	*nr_sheaves = (double)(BATCHES * n) / (double)e->sheaf;
+	return 0;
+}
+
+int figure_events(struct run *run, double *value)
+{
+	struct events e = { 0 };
+	double nr_sheaves = 1;
+	int err = count_events(run, &e, &nr_sheaves);
+
+	*value = (double)e.records / nr_sheaves;
+	return err;
+}
+
+int figure_queries(struct run *run, double *value)
+{
+	struct events e = { 0 };
+	double nr_sheaves = 1;
+	int err = count_events(run, &e, &nr_sheaves);
+
+	*value = (double)e.queries / nr_sheaves;
+	return err;
 }
 
 /* ---- Phases ----------------------------------------------------------- */

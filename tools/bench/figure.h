@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * figure.h - what is measured in bytes instead of time.
+ * figure.h - what is counted instead of timed.
  */
 #ifndef SLABBENCH_FIGURE_H
 #define SLABBENCH_FIGURE_H
@@ -9,6 +9,9 @@ struct run;
 
 /* Bytes of host memory for each live object, beyond the object. */
 int figure_metadata(struct run *run, double *value);
+/* Events recorded, and asked, for each sheaf of objects that are freed. */
+int figure_events(struct run *run, double *value);
+int figure_queries(struct run *run, double *value);
 /* The most memory held, or the least that suffices, over the most live. */
 int figure_phases(struct run *run, double *value);
 

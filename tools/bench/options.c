@@ -8,6 +8,7 @@
 
 #include "../lib/exit.h"
 #include "../lib/usage.h"
+#include "device.h"
 #include "options.h"
 
 #define MOST_ROUNDS 1000u
@@ -18,6 +19,7 @@ enum {
 	OPT_SIZE,
 	OPT_SUBJECT,
 	OPT_LIBRARY,
+	OPT_DEVICE,
 	OPT_ROUNDS,
 	OPT_SEED,
 	OPT_QUICK,
@@ -36,6 +38,7 @@ static const struct option long_options[] = {
 	{ "size", required_argument, NULL, OPT_SIZE },
 	{ "subject", required_argument, NULL, OPT_SUBJECT },
 	{ "library", required_argument, NULL, OPT_LIBRARY },
+	{ "device", required_argument, NULL, OPT_DEVICE },
 	{ "rounds", required_argument, NULL, OPT_ROUNDS },
 	{ "seed", required_argument, NULL, OPT_SEED },
 	{ "quick", no_argument, NULL, OPT_QUICK },
@@ -65,6 +68,7 @@ static const char help[] =
 "      --callgrind             instructions, with valgrind\n"
 "      --check                 nothing: check that no live objects overlap\n"
 "How:\n"
+"      --device=SPEC           where libslabdev has its memory (host)\n"
 "      --rounds=N              measure each N times (5)\n"
 "      --quick                 a trial: figures mean little\n"
 "      --seed=N                the order of the subjects\n"
@@ -232,6 +236,7 @@ static int set_option(void *to, int letter, char *arg)
 	case OPT_SIZE: opt->sizes = arg; return 0;
 	case OPT_SUBJECT: opt->subjects = arg; return 0;
 	case OPT_LIBRARY: return add_library(arg);
+	case OPT_DEVICE: device_choose(arg); return 0;
 	case OPT_ROUNDS: return set_rounds(opt, arg);
 	case OPT_SEED: return set_number(&opt->seed, "seed", arg, 0, 1u << 31);
 	case OPT_QUICK: set_quick(opt); return 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * ours.c - libslabdev: the general calls, the same on a stream, and a cache of
- * one size.
+ * ours.c - libslabdev: the general calls, and a cache of one size.
  *
  * By itself a space takes the memory of the machine for its limit. Here it has
  * one that is the same on every machine and that no workload comes to: objects
@@ -10,17 +9,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device.h"
+#include "ours.h"
 #include "subject.h"
 
 #define NO_LIMIT (UINT64_C(64) << 30)
 
-static bool open_space(struct slabdev **sd, uint64_t limit, char *why)
+bool ours_open_space(struct slabdev **sd, uint64_t limit, char *why)
 {
 	struct slabdev_attr attr = SLABDEV_ATTR_INIT;
 
 	attr.name = "slabbench";
 	attr.limit = limit ? limit : NO_LIMIT;
-	if (!slabdev_open(sd, "host", &attr))
+	if (!slabdev_open(sd, device_spec(), &attr))
 		return true;
 	snprintf(why, SUBJECT_TEXT, "%s", slabdev_last_error());
 	return false;
@@ -34,25 +35,7 @@ static bool general_open(const struct subject *s, struct calls *c,
 	c->shape = SHAPE_SPACE;
 	c->space.alloc = slabdev_alloc;
 	c->space.free = slabdev_free;
-	return open_space(&c->space.sd, limit, why);
-}
-
-/* Nothing is ever submitted to the queue: each event is done when asked. */
-static bool stream_open(const struct subject *s, struct calls *c, size_t size,
-			uint64_t limit, char *why)
-{
-	(void)s;
-	(void)size;
-	c->shape = SHAPE_STREAM;
-	c->stream.alloc = slabdev_alloc_async;
-	c->stream.free = slabdev_free_async;
-	if (!open_space(&c->stream.sd, limit, why))
-		return false;
-	if (!slabdev_queue_create(&c->stream.stream, SLABDEV_QUEUE_MANUAL) &&
-	    !slabdev_stream_attach(c->stream.sd, c->stream.stream))
-		return true;
-	snprintf(why, SUBJECT_TEXT, "%s", slabdev_last_error());
-	return false;
+	return ours_open_space(&c->space.sd, limit, why);
 }
 
 static bool cache_open(const struct subject *s, struct calls *c, size_t size,
@@ -66,7 +49,7 @@ static bool cache_open(const struct subject *s, struct calls *c, size_t size,
 	c->cache.free = slabdev_cache_free;
 	c->cache.alloc_bulk = slabdev_cache_alloc_bulk;
 	c->cache.free_bulk = slabdev_cache_free_bulk;
-	if (!open_space(&sd, limit, why))
+	if (!ours_open_space(&sd, limit, why))
 		return false;
 	if (!slabdev_cache_create(&c->cache.cache, sd, "bench", size, NULL))
 		return true;
@@ -93,7 +76,7 @@ static uint64_t general_peak(const struct calls *c)
 	return read_stats(c).peak_mapped;
 }
 
-static void version(const struct subject *s, char *text)
+void ours_version(const struct subject *s, char *text)
 {
 	(void)s;
 	snprintf(text, SUBJECT_TEXT, "%s", slabdev_version());
@@ -107,15 +90,7 @@ const struct subject ours_general = {
 	.open = general_open,
 	.close = general_close,
 	.peak = general_peak,
-	.version = version,
-};
-
-const struct subject ours_stream = {
-	.name = "stream",
-	.what = "slabdev_alloc_async() and slabdev_free_async(), attached",
-	.kind = KIND_OURS,
-	.open = stream_open,
-	.version = version,
+	.version = ours_version,
 };
 
 const struct subject ours_cache = {
@@ -124,5 +99,5 @@ const struct subject ours_cache = {
 	.kind = KIND_OURS,
 	.one_size = true,
 	.open = cache_open,
-	.version = version,
+	.version = ours_version,
 };

@@ -110,7 +110,7 @@ static void measure(struct bench *b, unsigned int cell, unsigned int subject,
 	if (!subject_can(b->subjects[subject], &b->cells[cell]) ||
 	    r->status == STATUS_ABSENT || r->status == STATUS_FAILED)
 		return;
-	/* Bytes are the same in every round. */
+	/* Figures are the same in every round. */
 	if (round && b->cells[cell].workload->figure)
 		return;
 	rounds_child(b, cell, subject, round, NULL, NULL);

@@ -13,6 +13,7 @@
 
 #include "ring.h"
 #include "sample.h"
+#include "subject.h"
 #include "workload.h"
 
 #define READING_ADDS 100000u
@@ -98,6 +99,15 @@ static void *member(void *arg)
 	return NULL;
 }
 
+static void give_calls(struct run *run, struct worker *w)
+{
+	const struct subject *s = run->subject;
+
+	w->calls = run->calls;
+	if (s->for_worker && !run->cell.workload->one_way)
+		s->for_worker(&w->calls, w->index);
+}
+
 static int team_init(struct run *run)
 {
 	unsigned int i, nr = run->cell.workload->nr_workers;
@@ -106,7 +116,7 @@ static int team_init(struct run *run)
 	pthread_barrier_init(&gate, NULL, nr);
 	pthread_barrier_init(&run->sync, NULL, nr);
 	for (i = 0; i < nr; i++)
-		run->worker[i].calls = run->calls;
+		give_calls(run, &run->worker[i]);
 	for (i = 1; i < nr; i++)
 		if (pthread_create(&thread, NULL, member, &run->worker[i]))
 			return -EAGAIN;

@@ -22,9 +22,9 @@ static unsigned int nr_subjects;
 static void fill_list(void)
 {
 	const struct subject *const own[] = {
-		&ours_general, &ours_stream, &ours_cache, &floor_null,
-		&floor_bump, &floor_lifo, &floor_mag, &floor_cursor,
-		&peer_glibc,
+		&ours_general, &ours_cache, &ours_stream, &ours_across,
+		&ours_loose, &floor_null, &floor_bump, &floor_lifo,
+		&floor_mag, &floor_cursor, &peer_glibc,
 	};
 	const struct subject libraries[] = {
 		PEER("jemalloc", "libjemalloc.so.2"),
@@ -86,6 +86,8 @@ bool subject_can(const struct subject *s, const struct cell *cell)
 		return false;
 	if (s->one_way && cell->workload->one_way)
 		return false;
+	if (cell->workload->counts_events)
+		return s->events;
 	if (cell->workload->figure && s->memory == MEMORY_NONE)
 		return false;
 	return !v->finds_limit || s->close;

@@ -2,7 +2,8 @@
 /*
  * subject.h - who is measured.
  *
- * ours		the general calls of libslabdev, and a cache
+ * ours		the general calls of libslabdev, the same on streams, and a
+ *		cache
  * floors	what can be done at best: see floor.h
  * peers	malloc() of glibc, and of libraries that are loaded when they
  *		are installed; one that is not is named and left out
@@ -33,6 +34,13 @@ enum subject_memory {
 	MEMORY_RESIDENT,	/* from the system, its objects being written */
 };
 
+/* What the work of streams has cost so far. */
+struct events {
+	uint64_t records;
+	uint64_t queries;
+	uint64_t sheaf;		/* objects that one sheaf has */
+};
+
 /**
  * struct subject - an allocator
  * @name: of the subject
@@ -44,10 +52,14 @@ enum subject_memory {
  * @memory: an enum subject_memory
  * @fake: it hands one address out again and again
  * @path: of the library to load; NULL: none
+ * @beside: the subject that it is compared with, besides the floor; NULL: none
  * @open: gets ready for objects of @size (those of one size) within @limit
  *        bytes (0: no limit); false: @why says why not
  * @close: gives everything back; NULL: cannot
+ * @for_worker: makes the calls of one of several threads that keep to
+ *              themselves; NULL: they are the same for all
  * @peak: bytes of memory held at most; of MEMORY_ACCOUNT only
+ * @events: so far, and of a sheaf with objects of @size; NULL: it has none
  * @version: written to a text of SUBJECT_TEXT bytes
  */
 struct subject {
@@ -59,10 +71,13 @@ struct subject {
 	bool one_way;
 	bool fake;
 	const char *path;
+	const char *beside;
 	bool (*open)(const struct subject *s, struct calls *c, size_t size,
 		     uint64_t limit, char *why);
 	void (*close)(const struct calls *c);
+	void (*for_worker)(struct calls *c, unsigned int worker);
 	uint64_t (*peak)(const struct calls *c);
+	bool (*events)(const struct calls *c, size_t size, struct events *e);
 	void (*version)(const struct subject *s, char *text);
 };
 
@@ -79,8 +94,11 @@ bool subject_can(const struct subject *s, const struct cell *cell);
 
 /* ours.c */
 extern const struct subject ours_general;
-extern const struct subject ours_stream;
 extern const struct subject ours_cache;
+/* ours_stream.c */
+extern const struct subject ours_stream;
+extern const struct subject ours_across;
+extern const struct subject ours_loose;
 /* floor_*.c */
 extern const struct subject floor_null;
 extern const struct subject floor_bump;

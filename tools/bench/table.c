@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "device.h"
 #include "table.h"
 
 #define NAME_WIDTH 12
@@ -27,6 +28,16 @@ static void print_machine(FILE *out, const struct bench *b)
 		m->processors, m->processors == 1 ? "" : "s", gib);
 	fprintf(out, "system    %s %s, glibc %s, built with %s\n",
 		m->system.sysname, m->system.release, m->libc, m->compiler);
+}
+
+/* Where libslabdev has its memory. */
+static void print_device(FILE *out)
+{
+	char name[SUBJECT_TEXT];
+
+	device_name(name, sizeof(name));
+	if (*name)
+		fprintf(out, "device    %s, %s\n", device_spec(), name);
 }
 
 static void print_subjects(FILE *out, const struct bench *b)
@@ -139,6 +150,30 @@ static void print_ratios(FILE *out, const struct bench *b, unsigned int first,
 	fputc('\n', out);
 }
 
+/* How one of ours does beside the general calls. */
+static void print_beside(FILE *out, const struct bench *b, unsigned int subject,
+			 unsigned int first, unsigned int end)
+{
+	char name[SUBJECT_TEXT];
+	const struct result *r;
+	unsigned int i, nr = 0;
+
+	for (i = first; i < end; i++)
+		nr += bench_result(b, i, subject)->nr_beside;
+	if (!nr)
+		return;
+	snprintf(name, sizeof(name), "%s/plain", b->subjects[subject]->name);
+	fprintf(out, "  %-*s", NAME_WIDTH, name);
+	for (i = first; i < end; i++) {
+		r = bench_result(b, i, subject);
+		if (r->nr_beside)
+			fprintf(out, "%*.2f", CELL_WIDTH, r->beside.median);
+		else
+			fprintf(out, "%*s", CELL_WIDTH, "-");
+	}
+	fputc('\n', out);
+}
+
 static void print_best(FILE *out, const struct bench *b, unsigned int first,
 		       unsigned int end)
 {
@@ -165,32 +200,60 @@ static void print_best(FILE *out, const struct bench *b, unsigned int first,
 	fputc('\n', out);
 }
 
+static unsigned int count_measured(const struct bench *b, unsigned int subject,
+				   unsigned int first, unsigned int end)
+{
+	unsigned int i, nr = 0;
+
+	for (i = first; i < end; i++)
+		nr += bench_result(b, i, subject)->status == STATUS_MEASURED;
+	return nr;
+}
+
+static bool is_measured(const struct bench *b, unsigned int first,
+			unsigned int end)
+{
+	unsigned int j;
+
+	for (j = 0; j < b->nr_subjects; j++)
+		if (count_measured(b, j, first, end))
+			return true;
+	return false;
+}
+
+/* A trial has less than the workload says: see workload_live(). */
+static void print_heading(FILE *out, const struct bench *b,
+			  const struct workload *w)
+{
+	size_t divisor = b->opt->divisor;
+
+	fprintf(out, "\n%s: %s; %s", w->name, w->what,
+		b->opt->mode == MODE_CALLGRIND ? "instructions" : w->unit);
+	if (divisor > 1 && !w->is_batch && (w->figure || w->variants->live))
+		fprintf(out, "; this trial: 1/%zu of it", divisor);
+	fprintf(out, "\n  %*s", NAME_WIDTH, "");
+}
+
 /* The cells from @first to @end - 1, which are of one workload. */
 static void print_workload(FILE *out, const struct bench *b,
 			   unsigned int first, unsigned int end)
 {
-	const struct workload *w = b->cells[first].workload;
 	unsigned int i, j;
 
-	fprintf(out, "\n%s: %s; %s\n  %*s", w->name, w->what,
-		b->opt->mode == MODE_CALLGRIND ? "instructions" : w->unit,
-		NAME_WIDTH, "");
+	print_heading(out, b, b->cells[first].workload);
 	for (i = first; i < end; i++)
 		fprintf(out, "%*s", CELL_WIDTH, b->cells[i].variant->name);
 	fputc('\n', out);
 	for (j = 0; j < b->nr_subjects; j++) {
-		unsigned int nr = 0;
-
-		for (i = first; i < end; i++)
-			nr += bench_result(b, i, j)->status ==
-			      STATUS_MEASURED;
-		if (!nr)
+		if (!count_measured(b, j, first, end))
 			continue;
 		fprintf(out, "  %-*s", NAME_WIDTH, b->subjects[j]->name);
 		for (i = first; i < end; i++)
 			print_value(out, bench_result(b, i, j));
 		fputc('\n', out);
 	}
+	for (j = 0; j < b->nr_subjects; j++)
+		print_beside(out, b, j, first, end);
 	print_ratios(out, b, first, end);
 	print_best(out, b, first, end);
 }
@@ -200,13 +263,15 @@ void table_print(FILE *out, const struct bench *b)
 	unsigned int i, end;
 
 	print_machine(out, b);
+	print_device(out);
 	print_subjects(out, b);
 	print_method(out, b);
 	for (i = 0; i < b->nr_cells; i = end) {
 		for (end = i; end < b->nr_cells && b->cells[end].workload ==
 		     b->cells[i].workload; end++)
 			;
-		print_workload(out, b, i, end);
+		if (is_measured(b, i, end))
+			print_workload(out, b, i, end);
 	}
 }
 

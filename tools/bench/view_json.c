@@ -4,6 +4,7 @@
  * manual page has its keys.
  */
 #include "../lib/json.h"
+#include "device.h"
 #include "view_json.h"
 
 #define VERSION 1
@@ -45,7 +46,9 @@ static void put_machine(struct json *j, const struct machine *m)
 static void put_method(struct json *j, const struct bench *b)
 {
 	const struct options *opt = b->opt;
+	char name[SUBJECT_TEXT];
 
+	device_name(name, sizeof(name));
 	json_open(j, "method", '{');
 	json_string(j, "mode", modes[opt->mode]);
 	json_u64(j, "rounds", opt->rounds);
@@ -54,6 +57,8 @@ static void put_method(struct json *j, const struct bench *b)
 	json_u64(j, "divisor", opt->divisor);
 	json_u64(j, "seed", opt->seed);
 	json_bool(j, "quick", opt->quick);
+	json_string(j, "device", device_spec());
+	json_string(j, "device_name", name);
 	json_string(j, "reference", REFERENCE);
 	json_decimal(j, "best_reading", b->best_reading);
 	json_close(j, '}');
@@ -117,6 +122,8 @@ static void put_result(struct json *j, const char *subject,
 			json_decimal(j, "quiet", r->quiet);
 		if (r->nr_ratios)
 			put_quartiles(j, "ratio", &r->ratio);
+		if (r->nr_beside)
+			put_quartiles(j, "plain_ratio", &r->beside);
 		put_samples(j, r);
 	}
 	json_close(j, '}');

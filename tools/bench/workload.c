@@ -76,6 +76,13 @@ static const struct variant metadata_variants[] = {
 	{}
 };
 
+static const struct variant event_variants[] = {
+	{ .name = "256", .min = 256, .max = 256, .live = 1000 },
+	{ .name = "4K", .min = 4 * KIB, .max = 4 * KIB, .live = 1000 },
+	{ .name = "64K", .min = 64 * KIB, .max = 64 * KIB, .live = 1000 },
+	{}
+};
+
 static const struct variant phases_variants[] = {
 	{ .name = "peak", .min = 256, .max = MIB },
 	{ .name = "limit", .min = 256, .max = MIB, .finds_limit = true },
@@ -161,6 +168,18 @@ const struct workload workloads[] = {
 			"bytes",
 		.unit = "ns a pair", .variants = flat_variants, .nr_workers = 1,
 		.step = 1, .prepare = prepare_live, .body = replace_bodies,
+	},
+	{
+		.name = "events",
+		.what = "events for what a stream frees, 1,000 objects at once",
+		.unit = "a sheaf", .variants = event_variants, .nr_workers = 1,
+		.step = 1, .counts_events = true, .figure = figure_events,
+	},
+	{
+		.name = "queries",
+		.what = "the same, asked whether they are done",
+		.unit = "a sheaf", .variants = event_variants, .nr_workers = 1,
+		.step = 1, .counts_events = true, .figure = figure_queries,
 	},
 	{
 		.name = "metadata",

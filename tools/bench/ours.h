@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ours.h - what the subjects of libslabdev share.
+ */
+#ifndef SLABBENCH_OURS_H
+#define SLABBENCH_OURS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <slabdev/slabdev.h>
+
+struct subject;
+
+/* A space of the device that was chosen; false: @why says why not. */
+bool ours_open_space(struct slabdev **sd, uint64_t limit, char *why);
+void ours_version(const struct subject *s, char *text);
+
+#endif /* SLABBENCH_OURS_H */
