@@ -31,6 +31,7 @@ typedef struct CUfunc_st *CUfunction;
 typedef struct CUevent_st *CUevent;
 typedef struct CUstream_st *CUstream;
 typedef struct CUgraph_st *CUgraph;
+typedef struct CUgraphExec_st *CUgraphExec;
 typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUarray_st *CUarray;
 typedef struct CUmemPoolHandle_st *CUmemoryPool;
@@ -213,6 +214,13 @@ typedef enum {
 	CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1,
 	CU_STREAM_CAPTURE_MODE_RELAXED = 2,
 } CUstreamCaptureMode;
+
+typedef enum {
+	CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH = 0x1,
+	CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD = 0x2,
+	CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH = 0x4,
+	CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY = 0x8,
+} CUgraphInstantiate_flags;
 
 typedef enum {
 	CU_MEM_ATTACH_GLOBAL = 0x1,

@@ -360,6 +360,16 @@
 	F(T, cuGraphDestroy, , 10000,					\
 	  (CUgraph hGraph),						\
 	  (hGraph))							\
+	F(T, cuGraphInstantiateWithFlags, , 11040,			\
+	  (CUgraphExec *phGraphExec, CUgraph hGraph,			\
+	   unsigned long long flags),					\
+	  (phGraphExec, hGraph, flags))					\
+	F(T, cuGraphLaunch, , 10000,					\
+	  (CUgraphExec hGraphExec, CUstream hStream),			\
+	  (hGraphExec, hStream))					\
+	F(T, cuGraphExecDestroy, , 10000,				\
+	  (CUgraphExec hGraphExec),					\
+	  (hGraphExec))							\
 	F(E, cuThreadExchangeStreamCaptureMode, , 10010,		\
 	  (CUstreamCaptureMode *mode),					\
 	  (mode))							\

@@ -2,12 +2,16 @@
 /*
  * capture.c - streams that record instead of run.
  *
- * Work that is put into a capturing stream becomes a node and does not run.
- * Three things break a capture, and the call that does them is refused: a
+ * Work that is put into a capturing stream becomes a node of a graph (graph.c)
+ * and does not run. A node comes behind the one before it in its stream. An
+ * event that is recorded stands for the last node of its stream; a stream that
+ * waits for it is in the capture from then on, and must come back to the first
+ * one before the end.
+ *
+ * Four things break a capture, and the call that does them is refused: a
  * potentially unsafe call in a thread whose mode forbids it; a call that needs
  * the captured work to have run; the legacy stream, which would have to wait
- * for it. A graph is made of it all the same when it is not broken; the model
- * does not launch graphs.
+ * for it; an order between what is captured and what is not, or is elsewhere.
  */
 #include "tests/model/internal.h"
 
@@ -19,8 +23,7 @@ struct capture {
 	struct stream *origin;
 	pthread_t thread;
 	bool ended, broken;
-	unsigned int unjoined;	/* streams that are to come back */
-	u64 graph;
+	struct graph *graph;	/* NULL: it was handed over */
 };
 
 static struct list captures = LIST_INIT(captures);
@@ -33,8 +36,10 @@ struct capture *capture_get(struct capture *capture)
 
 void capture_put(struct capture *capture)
 {
-	if (capture && !--capture->refs)
-		free(capture);
+	if (!capture || --capture->refs)
+		return;
+	graph_put(capture->graph);
+	free(capture);
 }
 
 bool capture_is_active(const struct capture *capture)
@@ -67,6 +72,8 @@ static int statement_of(const char *call, bool own)
 			return 182;
 	if (!strncmp(call, "cuMemPool", 9))
 		return 186;
+	if (!strncmp(call, "cuGraph", 7))
+		return 234;
 	return own ? 179 : 181;
 }
 
@@ -146,36 +153,77 @@ struct stream *capture_beside_legacy(const struct context *ctx)
 	return NULL;
 }
 
-CUresult capture_take(struct stream *stream, bool *is_node)
+static CUresult refuse_beside(struct stream *beside)
 {
-	struct stream *beside;
-
-	*is_node = capture_is_active(stream->capture);
-	if (*is_node)
-		return stream->capture->broken ?
-		       refuse(0, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
-			      "the capture is broken") : CUDA_SUCCESS;
-	beside = stream->legacy ? capture_beside_legacy(stream->ctx) : NULL;
-	if (!beside)
-		return CUDA_SUCCESS;
 	return capture_conflict(beside->capture, 0,
 				CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
 				"the legacy stream beside a blocking stream "
 				"that captures");
 }
 
-/* Waiting for an event of a capture is how a stream gets into it, and out. */
-void capture_join(struct stream *stream, struct capture *capture)
+static CUresult refuse_broken(const struct capture *capture)
 {
-	if (stream == capture->origin) {
-		capture->unjoined = 0;
-		return;
+	REFUSE_IF(capture->broken, 0, STREAM_CAPTURE_INVALIDATED,
+		  "the capture is broken");
+	return CUDA_SUCCESS;
+}
+
+CUresult capture_take(struct stream *stream)
+{
+	struct stream *beside;
+
+	if (stream_captures(stream))
+		return refuse_broken(stream->capture);
+	beside = stream->legacy ? capture_beside_legacy(stream->ctx) : NULL;
+	return beside ? refuse_beside(beside) : CUDA_SUCCESS;
+}
+
+void capture_add(struct stream *stream, struct op *op)
+{
+	if (broken(215))
+		op_run(op);
+	stream->tail = graph_add(stream->capture->graph, op, stream->tail, 0);
+}
+
+/* An empty node behind both: what the stream captured, and the event. */
+static void join(struct stream *stream, const struct event *event)
+{
+	struct op *op;
+
+	if (stream->capture != event->captured) {
+		capture_forget(stream);
+		stream->capture = capture_get(event->captured);
+		stream->tail = 0;
 	}
-	if (stream->capture == capture)
-		return;
-	capture_forget(stream);
-	stream->capture = capture_get(capture);
-	capture->unjoined++;
+	op = op_new(stream, OP_MARK);
+	stream->tail = graph_add(stream->capture->graph, op, stream->tail,
+				 broken(221) ? 0 : event->node);
+}
+
+CUresult capture_join(struct stream *stream, const struct event *event)
+{
+	struct capture *capture = event->captured;
+	CUresult ret;
+
+	REFUSE_IF(capture->ended, 233, CAPTURED_EVENT,
+		  "the event was last recorded in a capture that has ended");
+	if (capture->ended)
+		return CUDA_SUCCESS;
+	ret = refuse_broken(capture);
+	if (ret)
+		return ret;
+	if (stream->legacy)
+		return capture_conflict(capture, 0,
+					CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+					"the legacy stream cannot join");
+	if (stream_captures(stream) && stream->capture != capture) {
+		stream->capture->broken = !broken(224);
+		return capture_conflict(capture, 224,
+					CUDA_ERROR_STREAM_CAPTURE_MERGE,
+					"two captures would become one");
+	}
+	join(stream, event);
+	return CUDA_SUCCESS;
 }
 
 void capture_forget(struct stream *stream)
@@ -211,6 +259,7 @@ CUresult do_cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode mode)
 	capture = calloc(1, sizeof(*capture));
 	if (!capture)
 		return CUDA_ERROR_OUT_OF_MEMORY;
+	capture->graph = graph_new();
 	capture->refs = 1;
 	capture->id = ++model.next_id;
 	capture->mode = mode;
@@ -218,17 +267,21 @@ CUresult do_cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode mode)
 	capture->thread = pthread_self();
 	list_add_tail(&capture->node, &captures);
 	stream->capture = capture;
+	stream->tail = 0;
 	return CUDA_SUCCESS;
 }
 
-static CUresult end_result(const struct capture *capture)
+static CUresult end_result(const struct stream *stream)
 {
+	const struct capture *capture = stream->capture;
+
+
 	if (capture->broken)
 		return refuse(0, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
 			      "the capture was broken");
-	if (capture->unjoined)
-		return refuse(0, CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
-			      "a stream joined and did not come back");
+	REFUSE_IF(!graph_comes_together(capture->graph, stream->tail), 222,
+		  STREAM_CAPTURE_UNJOINED,
+		  "a stream joined and did not come back");
 	return CUDA_SUCCESS;
 }
 
@@ -251,20 +304,14 @@ CUresult do_cuStreamEndCapture(CUstream handle, CUgraph *graph)
 		  !pthread_equal(capture->thread, pthread_self()), 0,
 		  STREAM_CAPTURE_WRONG_THREAD,
 		  "the capture began in another thread");
-	ret = end_result(capture);
+	ret = end_result(stream);
 	*graph = NULL;
-	if (!ret)
-		*graph = (CUgraph)handle_new(HANDLE_GRAPH, stream->ctx);
+	if (!ret) {
+		*graph = (CUgraph)handle_new(HANDLE_GRAPH, capture->graph);
+		capture->graph = NULL;
+	}
 	capture_forget(stream);
 	return ret;
-}
-
-CUresult do_cuGraphDestroy(CUgraph graph)
-{
-	REFUSE_IF(!handle_find(HANDLE_GRAPH, (u64)graph), 0, INVALID_VALUE,
-		  "not a graph");
-	handle_end((u64)graph);
-	return CUDA_SUCCESS;
 }
 
 static CUstreamCaptureStatus status_of(const struct stream *stream)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* control.c - what a test may ask of the model, see model.h. */
+#include <unistd.h>
+
 #include "tests/model/internal.h"
 
 void model_reset(void)
@@ -9,6 +11,7 @@ void model_reset(void)
 	fault_reset();
 	cost_reset();
 	rule_reset();
+	queue_yield(false);
 	pthread_mutex_unlock(&model.lock);
 }
 
@@ -71,7 +74,7 @@ static int set_held(CUstream handle, bool held)
 	stream = stream_find(handle, &ret);
 	if (stream)
 		stream->held = held;
-	pthread_cond_broadcast(&model.cond);
+	queue_wake();
 	pthread_mutex_unlock(&model.lock);
 	return stream ? 0 : -1;
 }
@@ -84,6 +87,20 @@ int model_stream_hold(CUstream stream)
 int model_stream_release(CUstream stream)
 {
 	return set_held(stream, false);
+}
+
+void model_holds_yield(int yield)
+{
+	pthread_mutex_lock(&model.lock);
+	queue_yield(yield);
+	pthread_mutex_unlock(&model.lock);
+}
+
+void model_run(void)
+{
+	pthread_mutex_lock(&model.lock);
+	queue_run();
+	pthread_mutex_unlock(&model.lock);
 }
 
 uint64_t model_clock_ns(void)
@@ -119,10 +136,13 @@ const char *model_profile(void)
 	return model.profile ? model.profile->name : "";
 }
 
+/* In the child of a fork the lock may be somebody's who is not here. */
 uint64_t model_violations(void)
 {
 	u64 n;
 
+	if (model.pid && model.pid != getpid())
+		return rule_violations();
 	pthread_mutex_lock(&model.lock);
 	n = rule_violations();
 	pthread_mutex_unlock(&model.lock);

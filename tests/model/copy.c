@@ -12,13 +12,12 @@
 
 #define PITCH_MAX 0x7fffffffu
 
-static CUresult take(CUstream handle, struct stream **stream, bool *is_node)
+static CUresult take(CUstream handle, struct stream **stream)
 {
 	CUresult ret;
 
-	*is_node = false;
 	*stream = stream_find(handle, &ret);
-	return *stream ? capture_take(*stream, is_node) : ret;
+	return *stream ? capture_take(*stream) : ret;
 }
 
 static u64 checked_rows(u64 height)
@@ -33,7 +32,6 @@ static CUresult fill_rows(u64 addr, u64 pitch, u32 value, unsigned int unit,
 {
 	struct stream *stream;
 	u64 row;
-	bool is_node;
 	CUresult ret;
 	struct op *op;
 
@@ -42,8 +40,8 @@ static CUresult fill_rows(u64 addr, u64 pitch, u32 value, unsigned int unit,
 		ret = space_check(addr + row * pitch, width,
 				  max(context_device(), 0), MODEL_WRITE);
 	if (!ret)
-		ret = take(handle, &stream, &is_node);
-	if (ret || is_node || !width || !height)
+		ret = take(handle, &stream);
+	if (ret || !width || !height)
 		return ret;
 	op = op_new(stream, OP_FILL);
 	op->device = max(context_device(), 0);
@@ -144,6 +142,16 @@ static bool is_pinned(const unsigned char *host)
 	return part_at((u64)(uintptr_t)host) != NULL;
 }
 
+/* A node reads where it is told, at each launch. */
+static bool is_read_now(const struct stream *stream, const struct copy *c)
+{
+	if (!c->src.host)
+		return false;
+	if (stream_captures(stream))
+		return broken(229);
+	return c->sync || !is_pinned(c->src.host);
+}
+
 /* The bytes as they are now. */
 static void stage(struct op *op, const struct copy *c)
 {
@@ -167,7 +175,7 @@ static CUresult copy_wait(struct stream *stream, const struct copy *c)
 
 static CUresult copy(const struct copy *c)
 {
-	bool is_node, nothing = !c->width || !c->height;
+	bool nothing = !c->width || !c->height;
 	struct stream *stream;
 	CUresult ret = CUDA_SUCCESS;
 	struct op *op;
@@ -181,8 +189,8 @@ static CUresult copy(const struct copy *c)
 	if (!ret && !nothing)
 		ret = check_rows(&c->src, c, MODEL_READ);
 	if (!ret)
-		ret = take(c->stream, &stream, &is_node);
-	if (ret || is_node || nothing)
+		ret = take(c->stream, &stream);
+	if (ret || nothing)
 		return ret;
 	op = op_new(stream, OP_COPY);
 	op->device = max(context_device(), 0);
@@ -190,7 +198,7 @@ static CUresult copy(const struct copy *c)
 	op->src = c->src;
 	op->width = c->width;
 	op->height = c->height;
-	if (c->src.host && (c->sync || !is_pinned(c->src.host)))
+	if (is_read_now(stream, c))
 		stage(op, c);
 	op_submit(op);
 	return copy_wait(stream, c);

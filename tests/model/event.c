@@ -71,7 +71,6 @@ CUresult do_cuEventRecord(CUevent handle, CUstream where)
 {
 	struct stream *stream;
 	struct event *event;
-	bool is_node = false;
 	CUresult ret;
 	struct op *op;
 
@@ -81,14 +80,15 @@ CUresult do_cuEventRecord(CUevent handle, CUstream where)
 		return ret;
 	REFUSE_IF(event->ctx != stream->ctx, 171, INVALID_HANDLE,
 		  "event and stream are of different contexts");
-	ret = capture_take(stream, &is_node);
+	ret = capture_take(stream);
 	if (ret)
 		return ret;
 	if (broken(172) && is_pending(event))
 		return CUDA_SUCCESS;
 	event_forget(event);
-	if (is_node) {
+	if (stream_captures(stream)) {
 		event->captured = capture_get(stream->capture);
+		event->node = stream->tail;
 		return CUDA_SUCCESS;
 	}
 	op = op_new(stream, OP_MARK);
@@ -165,7 +165,6 @@ CUresult do_cuStreamWaitEvent(CUstream where, CUevent handle,
 {
 	struct stream *stream;
 	struct event *event;
-	bool is_node = false;
 	CUresult ret;
 	struct op *op;
 
@@ -175,15 +174,15 @@ CUresult do_cuStreamWaitEvent(CUstream where, CUevent handle,
 	stream = event ? stream_find(where, &ret) : NULL;
 	if (!stream)
 		return ret;
-	if (capture_is_active(event->captured)) {
-		capture_join(stream, event->captured);
-		return CUDA_SUCCESS;
-	}
-	ret = capture_take(stream, &is_node);
+	REFUSE_IF(flags && stream_captures(stream), 0, NOT_SUPPORTED,
+		  "the model has no nodes that wait for events");
+	if (event->captured)
+		return capture_join(stream, event);
+	ret = capture_take(stream);
 	if (ret)
 		return ret;
-	if (is_node)
-		return capture_conflict(stream->capture, 0,
+	if (stream_captures(stream))
+		return capture_conflict(stream->capture, 223,
 					CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
 					"a capture waits for an event from "
 					"outside of it");

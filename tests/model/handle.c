@@ -25,7 +25,7 @@ static const char *const kind_names[NR_HANDLE_KINDS] = {
 	[HANDLE_EVENT] = "event", [HANDLE_MEMORY] = "memory handle",
 	[HANDLE_POOL] = "pool", [HANDLE_MODULE] = "module",
 	[HANDLE_FUNCTION] = "function", [HANDLE_GRAPH] = "graph",
-	[HANDLE_LOG] = "log callback",
+	[HANDLE_EXEC] = "executable graph", [HANDLE_LOG] = "log callback",
 };
 
 /* Of the use of a handle after its end. */

@@ -80,7 +80,8 @@ const char *error_name(CUresult code);
 
 enum handle_kind {
 	HANDLE_CONTEXT, HANDLE_STREAM, HANDLE_EVENT, HANDLE_MEMORY,
-	HANDLE_POOL, HANDLE_MODULE, HANDLE_FUNCTION, HANDLE_GRAPH, HANDLE_LOG,
+	HANDLE_POOL, HANDLE_MODULE, HANDLE_FUNCTION, HANDLE_GRAPH, HANDLE_EXEC,
+	HANDLE_LOG,
 	NR_HANDLE_KINDS
 };
 
@@ -309,6 +310,7 @@ static inline struct part *part_of(const struct region *region, size_t i)
 /* ---- Streams (stream.c, queue.c) ------------------------------------ */
 
 struct capture;
+struct graph;
 
 /* When something is done. */
 struct mark {
@@ -335,6 +337,7 @@ struct stream {
 	bool held;
 	struct mark *last;	/* of the newest operation */
 	struct capture *capture;
+	size_t tail;		/* in the captured graph: its last node */
 };
 
 enum op_kind { OP_MARK, OP_FILL, OP_COPY, OP_HOST, OP_KERNEL };
@@ -349,7 +352,7 @@ struct rows {
 struct op {
 	struct list node;
 	enum op_kind kind;
-	struct stream *stream;
+	struct stream *stream;	/* NULL: of a node of a graph */
 	u64 order;
 	int device;
 	struct mark *mark;
@@ -365,7 +368,9 @@ struct op {
 	CUhostFn fn;
 	void *data;
 	model_kernel_fn kernel;
+	u64 function;		/* the handle that it was launched by */
 	u64 params[KERNEL_PARAMS_MAX];
+	bool is_launched;	/* by a graph */
 };
 
 /* NULL with the error in @ret; @uses: work is put into it. */
@@ -377,8 +382,12 @@ void streams_end_all(struct context *ctx);
 
 struct op *op_new(struct stream *stream, enum op_kind kind);
 void op_wait_for(struct op *op, struct mark *mark);
+/* Its stream's newest, or a node of the graph that the stream captures. */
 void op_submit(struct op *op);
-void op_drop(struct op *op);	/* instead of submitting it */
+/* One more like the node @op, for a launch in @stream; it waits for nothing. */
+struct op *op_again(const struct op *op, struct stream *stream);
+/* Beside what the stream has. */
+void op_enqueue(struct op *op);
 /* Without the lock while it waits. */
 CUresult mark_wait(struct mark *mark, int device);
 CUresult stream_wait(struct stream *stream);
@@ -386,23 +395,33 @@ void queue_doom(u64 start, u64 size, const char *what);
 /* A violation when work touches it for which @op does not wait. */
 void queue_check_order(const struct op *op, u64 start, u64 size);
 u64 queue_pending(void);
+/* Something may be ready that was not. */
+void queue_wake(void);
+/* Until nothing is ready. */
+void queue_run(void);
+void queue_yield(bool yield);
 void queue_drop_stream(struct stream *stream);
 void op_run(struct op *op);	/* work.c */
 void op_free(struct op *op);
 
 /* ---- Capture (capture.c) -------------------------------------------- */
 
+struct event;
+
 /* Whether a potentially unsafe call is refused, and what it breaks. */
 CUresult capture_forbids(const char *call);
-/* For work put into @stream: 0, an error, or *@is_node when it became one. */
-CUresult capture_take(struct stream *stream, bool *is_node);
+/* May work be put into @stream? */
+CUresult capture_take(struct stream *stream);
+/* A stream waits for an event of a capture. */
+CUresult capture_join(struct stream *stream, const struct event *event);
+/* Work of a stream that captures. */
+void capture_add(struct stream *stream, struct op *op);
 CUresult capture_conflict(struct capture *capture, int statement,
 			  CUresult code, const char *why);
 void capture_forget(struct stream *stream);
 /* A blocking stream of @ctx that captures, or NULL. */
 struct stream *capture_beside_legacy(const struct context *ctx);
 struct stream *capture_in(const struct context *ctx);
-u64 capture_graphs(void);
 
 struct event {
 	u64 handle;
@@ -410,12 +429,28 @@ struct event {
 	unsigned int flags;
 	struct mark *mark;	/* of the last record, NULL: none */
 	struct capture *captured;
+	size_t node;		/* that it stands for there */
 };
 
 struct capture *capture_get(struct capture *capture);
 void capture_put(struct capture *capture);
 bool capture_is_active(const struct capture *capture);
-void capture_join(struct stream *stream, struct capture *capture);
+
+static inline bool stream_captures(const struct stream *stream)
+{
+	return capture_is_active(stream->capture);
+}
+
+/* ---- Graphs (graph.c) ----------------------------------------------- */
+
+/* A node is a number from 1; 0 is the beginning of the graph. */
+struct graph *graph_new(void);
+void graph_put(struct graph *graph);
+/* Returns the node that runs @op behind two others; takes @op. */
+size_t graph_add(struct graph *graph, struct op *op, size_t after,
+		 size_t also);
+/* Is all its work behind or before @last? */
+bool graph_comes_together(const struct graph *graph, size_t last);
 
 /* ---- Blocks of allocations (arena.c) -------------------------------- */
 

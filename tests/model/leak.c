@@ -51,7 +51,7 @@ u64 leak_count(struct model_leaks *leaks)
 	l.streams = handle_count(HANDLE_STREAM);
 	l.events = handle_count(HANDLE_EVENT);
 	l.modules = handle_count(HANDLE_MODULE);
-	l.graphs = handle_count(HANDLE_GRAPH);
+	l.graphs = handle_count(HANDLE_GRAPH) + handle_count(HANDLE_EXEC);
 	l.pools = pool_count();
 	l.contexts = context_count();
 	for (i = 0; i < DEVICES_MAX; i++)

@@ -86,6 +86,8 @@ typedef void (*model_kernel_fn)(const uint64_t *params);
 	C(model_pending, uint64_t, (void))				\
 	C(model_stream_hold, int, (CUstream stream))			\
 	C(model_stream_release, int, (CUstream stream))			\
+	C(model_holds_yield, void, (int yield))				\
+	C(model_run, void, (void))					\
 	C(model_clock_ns, uint64_t, (void))				\
 	C(model_cost_ns, uint64_t, (const char *symbol))		\
 	C(model_teardown, void, (int down))				\
@@ -120,6 +122,10 @@ MODEL_CONTROLS(MODEL_CONTROL_TYPE)
  *
  * model_stream_hold - nothing more of @stream runs until model_stream_release.
  * Both return 0, or -1 when @stream is none of the current context.
+ *
+ * model_holds_yield - 1: while a call waits for work, streams that are held run
+ * until nothing can run any more; so a program that holds them all, and is one
+ * thread, is the same in each run. model_run: wait until nothing can run
  *
  * model_clock_ns - what all calls together have cost; model_cost_ns: those of
  * one symbol

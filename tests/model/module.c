@@ -219,7 +219,6 @@ CUresult do_cuLaunchKernel(CUfunction handle, unsigned int grid_x,
 {
 	struct function *f = handle_find(HANDLE_FUNCTION, (u64)handle);
 	u64 threads = (u64)block_x * block_y * block_z;
-	bool is_node = false;
 	struct stream *stream;
 	CUresult ret;
 	struct op *op;
@@ -236,11 +235,12 @@ CUresult do_cuLaunchKernel(CUfunction handle, unsigned int grid_x,
 		return ret;
 	REFUSE_IF(stream->ctx != f->ctx, 0, INVALID_HANDLE,
 		  "function and stream are of different contexts");
-	ret = capture_take(stream, &is_node);
-	if (ret || is_node)
+	ret = capture_take(stream);
+	if (ret)
 		return ret;
 	op = op_new(stream, OP_KERNEL);
 	op->kernel = body_of(f);
+	op->function = f->handle;
 	for (i = 0; params && i < f->nr_params; i++)
 		memcpy(&op->params[i], params[i], f->sizes[i]);
 	op_submit(op);

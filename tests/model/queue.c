@@ -19,8 +19,22 @@
 
 static struct list ops = LIST_INIT(ops);
 static u64 nr_ops;
+static u64 nr_host_ops;
 static u64 last_order;
 static bool threads_started;
+static pthread_cond_t host_cond = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t idle_cond = PTHREAD_COND_INITIALIZER;
+static bool holds_yield;
+static unsigned int nr_yielding;	/* wait, and hold back nothing */
+
+void queue_wake(void)
+{
+	pthread_cond_broadcast(&model.cond);
+	if (nr_host_ops)
+		pthread_cond_signal(&host_cond);
+}
+
+static bool any_ready(void);
 
 /* ---- Marks ---------------------------------------------------------- */
 
@@ -54,11 +68,23 @@ static void mark_done(struct mark *mark)
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	mark->when_ns = (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec;
 	mark->done = true;
-	pthread_cond_broadcast(&model.cond);
+	queue_wake();
+}
+
+/* So that what runs meanwhile is the same in each run: all that can. */
+static void yield_to(const struct mark *mark, int device)
+{
+	nr_yielding++;
+	queue_wake();
+	while ((!mark->done && !sticky_of(device)) || any_ready())
+		pthread_cond_wait(&idle_cond, &model.lock);
+	nr_yielding--;
 }
 
 CUresult mark_wait(struct mark *mark, int device)
 {
+	if (holds_yield && !mark->done)
+		yield_to(mark, device);
 	while (!mark->done && !sticky_of(device))
 		pthread_cond_wait(&model.cond, &model.lock);
 	return broken(192) ? CUDA_SUCCESS : sticky_of(device);
@@ -93,6 +119,15 @@ static void wait_for_blocking_streams(struct op *op, struct context *ctx)
 	}
 }
 
+static void wait_for_what_went_before(struct op *op, struct stream *stream)
+{
+	op_wait_for(op, stream->last);
+	if (stream->legacy)
+		wait_for_blocking_streams(op, stream->ctx);
+	else if (stream->blocking)
+		op_wait_for(op, stream->ctx->legacy->last);
+}
+
 struct op *op_new(struct stream *stream, enum op_kind kind)
 {
 	struct op *op = calloc(1, sizeof(*op));
@@ -104,11 +139,25 @@ struct op *op_new(struct stream *stream, enum op_kind kind)
 	op->device = stream->ctx->device;
 	op->mark = mark_new();
 	stream->refs++;
-	op_wait_for(op, stream->last);
-	if (stream->legacy)
-		wait_for_blocking_streams(op, stream->ctx);
-	else if (stream->blocking)
-		op_wait_for(op, stream->ctx->legacy->last);
+	if (!stream_captures(stream))
+		wait_for_what_went_before(op, stream);
+	return op;
+}
+
+struct op *op_again(const struct op *node, struct stream *stream)
+{
+	struct op *op = calloc(1, sizeof(*op));
+
+	if (!op)
+		undefined(0, "the host has no memory for an operation");
+	*op = *node;
+	op->stream = stream;
+	op->mark = mark_new();
+	op->waits = NULL;
+	op->nr_waits = op->cap_waits = 0;
+	op->staged = NULL;
+	op->is_launched = true;
+	stream->refs++;
 	return op;
 }
 
@@ -121,7 +170,8 @@ void op_free(struct op *op)
 	free(op->waits);
 	free(op->staged);
 	mark_put(op->mark);
-	stream_put(op->stream);
+	if (op->stream)
+		stream_put(op->stream);
 	free(op);
 }
 
@@ -130,6 +180,7 @@ static void op_retire(struct op *op)
 {
 	list_del(&op->node);
 	nr_ops--;
+	nr_host_ops -= op->kind == OP_HOST;
 	mark_done(op->mark);
 	op_free(op);
 }
@@ -140,7 +191,7 @@ static bool is_ready(const struct op *op)
 {
 	size_t i;
 
-	if (op->runs || op->stream->held)
+	if (op->runs || (op->stream->held && !nr_yielding))
 		return false;
 	for (i = 0; i < op->nr_waits; i++)
 		if (!op->waits[i]->done)
@@ -161,12 +212,32 @@ static struct op *next_ready(bool host)
 	return NULL;
 }
 
+static bool any_ready(void)
+{
+	return next_ready(false) || next_ready(true);
+}
+
+void queue_run(void)
+{
+	queue_wake();
+	while (any_ready())
+		pthread_cond_wait(&idle_cond, &model.lock);
+}
+
+void queue_yield(bool yield)
+{
+	holds_yield = yield;
+}
+
 static struct op *wait_for_op(bool host)
 {
 	struct op *op;
 
-	while (!(op = next_ready(host)))
-		pthread_cond_wait(&model.cond, &model.lock);
+	while (!(op = next_ready(host))) {
+		pthread_cond_broadcast(&idle_cond);
+		pthread_cond_wait(host ? &host_cond : &model.cond,
+				  &model.lock);
+	}
 	return op;
 }
 
@@ -225,18 +296,29 @@ static void start_threads(void)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+void op_enqueue(struct op *op)
+{
+	if (!threads_started)
+		start_threads();
+	op->order = ++last_order;
+	list_add_tail(&op->node, &ops);
+	nr_ops++;
+	nr_host_ops += op->kind == OP_HOST;
+	if (is_ready(op))
+		queue_wake();
+}
+
 void op_submit(struct op *op)
 {
 	struct stream *stream = op->stream;
 
-	if (!threads_started)
-		start_threads();
-	op->order = ++last_order;
+	if (stream_captures(stream)) {
+		capture_add(stream, op);
+		return;
+	}
 	mark_put(stream->last);
 	stream->last = mark_get(op->mark);
-	list_add_tail(&op->node, &ops);
-	nr_ops++;
-	pthread_cond_broadcast(&model.cond);
+	op_enqueue(op);
 }
 
 /* ---- Work in flight ------------------------------------------------- */

@@ -236,7 +236,6 @@ CUresult do_cuStreamGetId(CUstream handle, unsigned long long *out)
 CUresult do_cuLaunchHostFunc(CUstream handle, CUhostFn fn, void *data)
 {
 	struct stream *stream;
-	bool is_node = false;
 	CUresult ret;
 	struct op *op;
 
@@ -244,8 +243,8 @@ CUresult do_cuLaunchHostFunc(CUstream handle, CUhostFn fn, void *data)
 	stream = stream_find(handle, &ret);
 	if (!stream)
 		return ret;
-	ret = capture_take(stream, &is_node);
-	if (ret || is_node)
+	ret = capture_take(stream);
+	if (ret)
 		return ret;
 	op = op_new(stream, OP_HOST);
 	op->fn = fn;

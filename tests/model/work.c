@@ -12,7 +12,7 @@ int work_device = -1;
 
 static void fault(const struct op *op)
 {
-	if (!broken(103))
+	if (!broken(op->is_launched ? 230 : 103))
 		device_fault(op->device, CUDA_ERROR_ILLEGAL_ADDRESS,
 			     "work touched memory that it may not");
 }
@@ -35,12 +35,11 @@ static void fill_bytes(unsigned char *p, u64 n, u32 value, unsigned int size,
 	u64 i;
 
 	memcpy(pattern, &value, sizeof(pattern));
-	if (size == 1) {
-		memset(p, pattern[0], n);
-		return;
-	}
-	for (i = 0; i < n; i++)
+	for (i = 0; i < min(n, (u64)size); i++)
 		p[i] = pattern[(phase + i) % size];
+	/* Twice as many each time. */
+	for (; i < n; i += min(i, n - i))
+		memcpy(p + i, p, min(i, n - i));
 }
 
 static bool fill_row(const struct op *op, u64 addr)
