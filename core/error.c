@@ -41,7 +41,7 @@ void error_save(char *text)
 {
 	struct thread *t = thread_self;
 
-	memcpy(text, t->error, ERROR_TEXT_MAX);
+	memcpy(text, t->error, strlen(t->error) + 1);
 }
 
 void error_restore(const char *text)
@@ -49,7 +49,7 @@ void error_restore(const char *text)
 	struct thread *t = thread_self;
 
 	if (t != &thread_none)
-		memcpy(t->error, text, ERROR_TEXT_MAX);
+		memcpy(t->error, text, strlen(text) + 1);
 }
 
 const char *error_get(void)

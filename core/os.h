@@ -38,6 +38,8 @@ int os_commit(void *addr, size_t size);
 /* Drop the memory of part of a reservation; the addresses stay reserved. */
 int os_decommit(void *addr, size_t size);
 int os_hint_huge(void *addr, size_t size);
+/* A word that is 1, and 0 in the child of a fork; NULL: not to be had. */
+const u32 *os_fork_mark(void);
 /* After a refusal of @size bytes: which limit of the process or the machine it
  * comes from and what to do, or "" when none is known. */
 void os_memory_limit(u64 size, char *text, size_t len);

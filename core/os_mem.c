@@ -86,6 +86,23 @@ int os_hint_huge(void *addr, size_t size)
 	return madvise(addr, size, MADV_HUGEPAGE) ? -errno : 0;
 }
 
+/* Asking for the process is a system call, a load is not. */
+const u32 *os_fork_mark(void)
+{
+	size_t size = os_page_size();
+	u32 *mark = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (mark == MAP_FAILED)
+		return NULL;
+	if (madvise(mark, size, MADV_WIPEONFORK)) {
+		munmap(mark, size);
+		return NULL;
+	}
+	*mark = 1;
+	return mark;
+}
+
 int os_unmap(void *addr, size_t size)
 {
 	STATIC_STUB_REDIRECT(os_unmap, addr, size);

@@ -108,6 +108,7 @@ static const struct param_info table[] = {
 		.help = "What is watched for mistakes of the program, at the "
 			"price of the fast paths; see hazard.h.",
 		.parse = param_parse_debug,
+		.known = param_debug_known,
 	},
 	{
 		.name = "SLABDEV_STATS",
@@ -244,6 +245,18 @@ static bool is_not_ours(const char *name, size_t len)
 	return false;
 }
 
+static int refuse_value(const struct param_info *row, const char *value,
+			struct refusal *why)
+{
+	char letter[24] = "";
+
+	if (row->known)
+		snprintf(letter, sizeof(letter), " for its '%c'",
+			 value[row->known(value)]);
+	return refuse(why, "%s='%.*s' is not accepted%s: give %s, or unset it",
+		      row->name, NAME_MAX_BYTES, value, letter, row->values);
+}
+
 /* One "NAME=value" that begins with PREFIX; @seen has a bit for each row. */
 static int parse_variable(struct params *p, const char *name, u32 *seen,
 			  struct refusal *why)
@@ -263,10 +276,7 @@ static int parse_variable(struct params *p, const char *name, u32 *seen,
 	*seen |= (u32)1 << row;
 	value = name[len] ? name + len + 1 : "";
 	if (!table[row].parse(p, value))
-		return refuse(why,
-			      "%s='%.*s' is not accepted: give %s, or unset it",
-			      table[row].name, NAME_MAX_BYTES, value,
-			      table[row].values);
+		return refuse_value(&table[row], value, why);
 	return 0;
 }
 

@@ -81,6 +81,8 @@ struct param_info {
 	const char *help;
 	/* False when @value is not accepted; *@p may be half changed then. */
 	bool (*parse)(struct params *p, const char *value);
+	/* Of a list of letters, how many are accepted; or NULL. */
+	size_t (*known)(const char *value);
 };
 
 const struct param_info *param_table(size_t *n);

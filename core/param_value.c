@@ -212,15 +212,18 @@ bool param_parse_assert_steady(struct params *p, const char *value)
 }
 
 /* A build without a mode does not know its letter. */
-bool param_parse_debug(struct params *p, const char *value)
+size_t param_debug_known(const char *value)
 {
 	if (!strcmp(value, "-"))
-		return true;
-	for (; *value; value++) {
-		if (*value != 'H' || !IS_ENABLED(CONFIG_SLAB_HAZARD))
-			return false;
-		p->hazard = true;
-	}
+		return 1;
+	return strspn(value, IS_ENABLED(CONFIG_SLAB_HAZARD) ? "H" : "");
+}
+
+bool param_parse_debug(struct params *p, const char *value)
+{
+	if (value[param_debug_known(value)])
+		return false;
+	p->hazard = *value == 'H';
 	return true;
 }
 

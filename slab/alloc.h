@@ -47,6 +47,13 @@ static inline void begin_general(struct slabdev *sd, size_t class, slot_t slot,
 	tag_store(&sd->tags[slot], tag_make(class));
 }
 
+/* Where the rounding of a comm object of the general calls is: it may be nearly
+ * a chunk. */
+static inline u32 *rounding_word(const struct slabdev *sd, slot_t slot)
+{
+	return (u32 *)(void *)(sd->rounding + slot);
+}
+
 /* A live object of a general class gets another size. */
 static inline void resize_general(struct slabdev *sd, size_t class, slot_t slot,
 				  u64 size)
@@ -94,7 +101,19 @@ static inline u64 object_size(const struct class *c, slot_t slot)
 {
 	if (c->code <= NR_GENERAL)
 		return coded_size(c->sd, c->code, slot);
+	if (c->sized)
+		return c->stride - READ_ONCE(*rounding_word(c->sd, slot));
 	return c->object_size;
+}
+
+/* A live object of a class of the general calls gets another size. */
+static inline void resize_object(struct class *c, slot_t slot, u64 size)
+{
+	if (c->sized)
+		WRITE_ONCE(*rounding_word(c->sd, slot),
+			   (u32)(c->stride - size));
+	else
+		resize_general(c->sd, c->code, slot, size);
 }
 
 /* ---- slow.c ----------------------------------------------------------- */
@@ -105,6 +124,10 @@ void *object_begin(struct heap *h, struct class *c, slot_t slot, u64 size);
 void object_undo(struct heap *h, struct class *c, slot_t slot, u64 size);
 /* A size above GENERAL_MAX, 0, or no space. */
 void *alloc_unusual(struct slabdev *sd, size_t size) __cold;
+/* An object for the general calls, of the kind that size, alignment and flags
+ * (SLABDEV_REQ_, GET_) decide. */
+void *alloc_any(struct slabdev *sd, u64 size, u64 align, unsigned int flags,
+		const struct order *o);
 /* A general class that misses its sheaf. */
 void *alloc_general(struct slabdev *sd, size_t class, u64 size) __cold;
 void *cache_alloc_unusual(struct class *c) __cold;

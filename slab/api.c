@@ -10,14 +10,16 @@
 #include "core/usercopy.h"
 #include "slab/alloc.h"
 #include "slab/badfree.h"
+#include "slab/comm.h"
 #include "slab/hazard_watch.h"
 #include "slab/heap.h"
 #include "slab/note.h"
+#include "slab/rank.h"
 #include "slab/visit.h"
 
 #define ALIGN_MAX GIB
 #define REQ_FLAGS (SLABDEV_REQ_ZERO | SLABDEV_REQ_NO_GROW | \
-		   SLABDEV_REQ_NO_REPORT)
+		   SLABDEV_REQ_NO_REPORT | SLABDEV_REQ_COMM)
 
 static void *fail(int err)
 {
@@ -45,19 +47,6 @@ static int req_order(struct slabdev *sd, slabdev_stream_t stream,
 		return order_of(sd, stream, "req.stream", o);
 	*o = order_plain(sd);
 	return 0;
-}
-
-/* Size and alignment decide between a size class and a run of slices. */
-static void *alloc_any(struct slabdev *sd, size_t size, size_t align,
-		       unsigned int flags, const struct order *o)
-{
-	unsigned int class = 0;
-
-	if (size <= GENERAL_MAX && align <= SLICE_SIZE)
-		class = layout_class_aligned(size, max(align, SLABDEV_ALIGN));
-	if (class)
-		return class_alloc(sd->class[class], size, flags, o);
-	return large_alloc(sd, size, max(align, (size_t)SLICE_SIZE), flags, o);
 }
 
 /* Undo an allocation that its caller will not see. */
@@ -117,6 +106,8 @@ static void *alloc_req(struct slabdev *sd, size_t size,
 	err = copy_struct_from_user(&req, sizeof(req), user_req, "req");
 	if (!err)
 		err = check_req(&req);
+	if (!err)
+		err = rank_check_align(sd, req.align);
 	if (!err)
 		err = req_order(sd, req.stream, &o);
 	if (err || !size)
@@ -184,6 +175,8 @@ size_t slabdev_size_roundup(struct slabdev *sd, size_t size)
 {
 	if (!sd || !size)
 		return 0;
+	if (sd->comm_only)
+		return comm_roundup(sd, size);
 	if (size <= GENERAL_MAX)
 		return layout_class_size[layout_class(size)];
 	return large_roundup(size);
@@ -220,6 +213,8 @@ static bool fits_in_place(struct slabdev *sd, const struct place *at,
 		return size <= at->usable;
 	if (at->kind == PLACE_LARGE)
 		return large_roundup(size) == at->usable;
+	if (at->class && at->class->comm)
+		return comm_roundup(sd, size) == at->usable;
 	return slabdev_size_roundup(sd, size) == at->usable;
 }
 
@@ -231,14 +226,15 @@ static void resize_in_place(struct slabdev *sd, const struct place *at,
 	if (at->kind == PLACE_LARGE)
 		WRITE_ONCE(at->slab->size, size);
 	else
-		resize_general(sd, c->code, at->slot, size);
+		resize_object(c, at->slot, size);
 	heap_count_resize(heap_get(sd), c, at->size, size);
 }
 
 static void *move_object(struct slabdev *sd, void *p, const struct place *at,
 			 size_t size, const struct order *o)
 {
-	void *to = alloc_any(sd, size, 0, 0, o);
+	bool comm = at->class && at->class->comm;
+	void *to = alloc_any(sd, size, 0, comm ? SLABDEV_REQ_COMM : 0, o);
 	int err;
 
 	if (!to)

@@ -33,7 +33,7 @@ static __always_inline bool recent_heap(const struct heap *own,
 	return likely(READ_ONCE((*h)->key) == stream);
 }
 
-/* ---- General objects ------------------------------------------------------ */
+/* ---- General objects ---------------------------------------------------- */
 
 static void *alloc_other(struct slabdev *sd, size_t size,
 			 slabdev_stream_t stream)
@@ -43,14 +43,12 @@ static void *alloc_other(struct slabdev *sd, size_t size,
 
 	if (!err)
 		err = order_of(sd, stream, "slabdev_alloc_async", &o);
-	if (err || !size)
+	if (err || !sd || !size)
 		return fail(err);
-	watch_site(sd);
-	if (order_is_bound(&o))
+	if (order_is_bound(&o) && !sd->hazard)
 		return slabdev_alloc(sd, size);
-	if (size > GENERAL_MAX)
-		return large_alloc(sd, size, SLICE_SIZE, 0, &o);
-	return class_alloc(sd->class[layout_class(size)], size, 0, &o);
+	watch_site(sd);
+	return alloc_any(sd, size, 0, 0, &o);
 }
 
 #undef slabdev_alloc_async
@@ -86,7 +84,7 @@ static int free_other(struct slabdev *sd, void *p, slabdev_stream_t stream)
 	if (err)
 		return err;
 	watch_site(sd);
-	if (order_is_bound(&o))
+	if (order_is_bound(&o) && !sd->hazard)
 		return slabdev_free(sd, p);
 	return free_in_order(sd, p, &o);
 }
@@ -125,7 +123,7 @@ int slabdev_free_async(struct slabdev *sd, void *p, slabdev_stream_t stream)
 	return 0;
 }
 
-/* ---- Caches ----------------------------------------------------------------- */
+/* ---- Caches ------------------------------------------------------------- */
 
 static void *cache_alloc_other(struct class *c, slabdev_stream_t stream)
 {
@@ -199,7 +197,7 @@ int slabdev_cache_free_async(struct slabdev_cache *cache, void *p,
 	return 0;
 }
 
-/* ---- Uses -------------------------------------------------------------------- */
+/* ---- Uses --------------------------------------------------------------- */
 
 static bool is_noted_locked(const struct note *n, slabdev_stream_t stream)
 {

@@ -94,5 +94,9 @@ int bad_free(struct report *r, const struct slabdev *sd, const struct class *c,
 	if (c)
 		report_line(r, "it was to be freed to cache %s", c->rec->name);
 	report_line(r, "nothing was changed");
+	if (err == -EBUSY)
+		return error_set(err, "%p in space %s is exported to another "
+				 "process: slabdev_export_end() first", p,
+				 sd->name);
 	return error_set(err, "%s", text);
 }

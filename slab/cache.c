@@ -2,12 +2,8 @@
 /*
  * cache.c - named caches: a class that a user made.
  *
- * The first 39 caches of a space get a tag code of their own, and with it the
- * fast paths of alloc.c; later ones and tiny ones share a code and find their
- * class through the slab's descriptor.
- *
- * Locking: the space lock for the list of caches and for class numbers. A
- * number is free again when its record is; until then the name is taken.
+ * Locking: the space lock for the list of caches. A name is free again when the
+ * class's number is (class_table.h).
  */
 #include <errno.h>
 #include <string.h>
@@ -18,6 +14,9 @@
 #include "slab/alloc.h"
 #include "slab/barn.h"
 #include "slab/class.h"
+#include "slab/class_table.h"
+#include "slab/comm.h"
+#include "slab/hazard_watch.h"
 #include "slab/heap.h"
 #include "slab/live.h"
 #include "slab/pending.h"
@@ -27,7 +26,7 @@
 #include "slab/visit.h"
 
 #define CACHE_ALIGN_MAX MIB
-#define SHARED_FIRST CLASS_WINDOW
+#define CACHE_FLAGS SLABDEV_CACHE_COMM
 
 /* ---- Create ----------------------------------------------------------- */
 
@@ -61,7 +60,7 @@ static int check_args(size_t size, const struct slabdev_cache_args *args)
 			    args->align > CACHE_ALIGN_MAX))
 		return error_set(-EINVAL, "args.align %zu is not a power of "
 				 "two up to 1 MiB", args->align);
-	if (args->flags || args->reserved)
+	if ((args->flags & ~CACHE_FLAGS) || args->reserved)
 		return error_set(-EINVAL, "args.flags %#x has bits that this "
 				 "version does not know", args->flags);
 	return 0;
@@ -75,7 +74,7 @@ static u64 natural_align(u64 size)
 	return min(max(align, (u64)TINY_MIN), GRANULE);
 }
 
-static void shape_class(struct class *c, size_t size,
+static void shape_slabs(struct class *c, size_t size,
 			const struct slabdev_cache_args *args)
 {
 	u64 align = args->align ? max(args->align, (size_t)TINY_MIN) :
@@ -92,44 +91,29 @@ static void shape_class(struct class *c, size_t size,
 		shape = layout_tiny_shape((u32)stride);
 		c->shift = (u8)__builtin_ctzll(stride);
 	}
-	c->stride = (u32)stride;
+	c->stride = stride;
 	c->align = (u32)align;
-	c->object_size = (u32)size;
 	c->nr = shape.nr;
 	c->span = shape.span;
 	c->sheaf_cap = stride > GENERAL_MAX ? 0 :
 		       layout_sheaf_cap(stride, args->sheaf_bytes);
 	c->barn_max = barn_limit(stride, c->sheaf_cap);
+}
+
+static int shape_class(struct class *c, size_t size,
+		       const struct slabdev_cache_args *args)
+{
+	c->object_size = size;
 	c->ctor = args->ctor;
 	c->ctor_arg = args->ctor_arg;
-}
-
-/* A free class number in [first, end); 0: none. */
-static u32 free_id_locked(struct slabdev *sd, u32 first, u32 end)
-{
-	for (; first < end; first++)
-		if (!sd->class[first])
-			return first;
-	return 0;
-}
-
-static int pick_id_locked(struct slabdev *sd, struct class *c)
-{
-	u32 id = 0;
-
-	if (!class_is_tiny(c))
-		id = free_id_locked(sd, CODE_CACHE_FIRST, CODE_CACHE_LAST + 1);
-	c->code = id ? (u8)id : CODE_SHARED;
-	if (!id)
-		id = free_id_locked(sd, SHARED_FIRST, CLASS_MAX);
-	/* Tiny ones do without a code, but a number is a number. */
-	if (!id)
-		id = free_id_locked(sd, CODE_CACHE_FIRST, CODE_CACHE_LAST + 1);
-	if (!id)
-		return error_set(-ENOSPC, "space %s has as many caches as "
-				 "there can be", sd->name);
-	c->id = (u16)id;
-	return 0;
+	if (!c->sd->comm_only && !(args->flags & SLABDEV_CACHE_COMM)) {
+		shape_slabs(c, size, args);
+		return 0;
+	}
+	if (comm_shape(c, size))
+		return 0;
+	return error_set(-ENOMEM, "objects of %zu bytes are more than a space "
+			 "can address", size);
 }
 
 static bool name_is_taken_locked(struct slabdev *sd, const char *name)
@@ -142,30 +126,18 @@ static bool name_is_taken_locked(struct slabdev *sd, const char *name)
 	return false;
 }
 
-static int register_locked(struct slabdev *sd, struct class *c,
-			   const char *name)
+static int add_cache_locked(struct slabdev *sd, struct class *c,
+			    const char *name)
 {
 	int err;
 
 	if (name_is_taken_locked(sd, name))
 		return error_set(-EEXIST, "space %s has a cache named %s "
 				 "already", sd->name, name);
-	err = pick_id_locked(sd, c);
+	err = class_register_locked(c, name, SLABDEV_SEG_CACHE);
 	if (err)
 		return err;
-	err = segment_window(sd, c->id / CLASS_WINDOW);
-	if (err)
-		return err;
-	c->rec = &sd->window[c->id / CLASS_WINDOW]->cls[c->id % CLASS_WINDOW];
-	memset(c->rec->name, 0, sizeof(c->rec->name));
-	memcpy(c->rec->name, name, strlen(name));
-	c->rec->type = SLABDEV_SEG_CACHE;
-	class_init(c);
-	if (c->code <= CODE_DIRECT_LAST)
-		sd->code_size[c->code] = c->object_size;
 	list_add_tail(&c->link, &sd->caches);
-	store_release(&sd->class[c->id], c);
-	store_release(&c->rec->state, SLABDEV_SEG_USED);
 	WRITE_ONCE(sd->rec->nr_caches, sd->rec->nr_caches + 1);
 	return 0;
 }
@@ -195,16 +167,20 @@ int slabdev_cache_create(struct slabdev_cache **cache, struct slabdev *sd,
 	if (!c)
 		return error_set(-ENOMEM, "no host memory for cache %s", name);
 	c->sd = sd;
-	shape_class(c, object_size, &args);
+	err = shape_class(c, object_size, &args);
+	if (err)
+		goto free_class;
 	lock_acquire(&sd->lock);
-	err = register_locked(sd, c, name);
+	err = add_cache_locked(sd, c, name);
 	lock_release(&sd->lock);
-	if (err) {
-		metapool_free(&sd->class_pool, c);
-		return err;
-	}
+	if (err)
+		goto free_class;
 	*cache = class_cache(c);
 	return 0;
+
+free_class:
+	metapool_free(&sd->class_pool, c);
+	return err;
 }
 
 /* ---- Destroy ---------------------------------------------------------- */
@@ -231,11 +207,14 @@ static bool empty_class(struct class *c)
 	bool all = false;
 	u32 i;
 
+	WRITE_ONCE(c->ending, true);
 	for (i = 0; i < 2 && (!all || READ_ONCE(c->rec->slabs)); i++) {
 		visit_wait(c->sd);
 		all = take_back(c->sd, c);
 	}
-	return all && !READ_ONCE(c->rec->slabs);
+	all = all && !READ_ONCE(c->rec->slabs);
+	WRITE_ONCE(c->ending, all);
+	return all;
 }
 
 /* What streams have freed comes back when they are done. */
@@ -356,18 +335,19 @@ put_back:
 
 /* While the bound stream is captured each object is a graph's; and each one is
  * watched in hazard mode. */
-static int alloc_singly(struct slabdev_cache *cache, size_t n, void **p)
+static int alloc_singly(struct class *c, size_t n, void **p)
 {
+	struct order o = order_plain(c->sd);
 	size_t i;
 	int err;
 
 	for (i = 0; i < n; i++) {
-		p[i] = slabdev_cache_alloc(cache);
+		p[i] = class_alloc(c, c->object_size, 0, &o);
 		if (p[i])
 			continue;
 		err = -errno;
 		while (i)
-			(void)slabdev_cache_free(cache, p[--i]);
+			(void)cache_free_in_order(c, p[--i], &o);
 		memset(p, 0, n * sizeof(*p));
 		return err;
 	}
@@ -387,8 +367,9 @@ int slabdev_cache_alloc_bulk(struct slabdev_cache *cache, size_t n, void **p)
 	if (n && !p)
 		return error_set(-EINVAL,
 				 "slabdev_cache_alloc_bulk: p is NULL");
+	watch_site(c->sd);
 	if (READ_ONCE(c->sd->bound_captured) || c->sd->hazard)
-		return alloc_singly(cache, n, p);
+		return alloc_singly(c, n, p);
 	h = heap_get(c->sd);
 	err = collect_slots(h, c, n, p);
 	if (err) {
@@ -401,20 +382,31 @@ int slabdev_cache_alloc_bulk(struct slabdev_cache *cache, size_t n, void **p)
 	return 0;
 }
 
+/* As slabdev_cache_free(), where the program called is known already. */
+static int free_watched(struct class *c, void *p)
+{
+	struct order o = order_plain(c->sd);
+
+	return p ? cache_free_in_order(c, p, &o) : 0;
+}
+
 int slabdev_cache_free_bulk(struct slabdev_cache *cache, size_t n,
 			    void *const *p)
 {
+	struct class *c = cache_class(cache);
 	int err, first;
 	size_t i;
 
-	first = cache_check(cache_class(cache), "slabdev_cache_free_bulk");
+	first = cache_check(c, "slabdev_cache_free_bulk");
 	if (first)
 		return first;
 	if (n && !p)
 		return error_set(-EINVAL,
 				 "slabdev_cache_free_bulk: p is NULL");
+	watch_site(c->sd);
 	for (i = 0; i < n; i++) {
-		err = slabdev_cache_free(cache, p[i]);
+		err = c->sd->hazard ? free_watched(c, p[i]) :
+				      slabdev_cache_free(cache, p[i]);
 		if (err && !first)
 			first = err;
 	}

@@ -3,14 +3,14 @@
 #include <errno.h>
 
 #include "core/bitmap.h"
-#include "core/cancel.h"
 #include "core/log.h"
 #include "core/overflow.h"
 #include "slab/alloc.h"
 #include "slab/class.h"
 #include "slab/class_list.h"
+#include "slab/comm.h"
 #include "slab/heap.h"
-#include "slab/reclaim.h"
+#include "slab/slab_make.h"
 #include "slab/tiny.h"
 
 /* Slabs of one list that are looked at for a quiet one. */
@@ -125,135 +125,13 @@ static struct slab *pick_slab_locked(struct class *c, unsigned int flags)
 	return s;
 }
 
-/* ---- Making and dropping slabs ---------------------------------------- */
-
-/* Constructors run once, before anybody can have an object. */
-static int construct(struct class *c, u32 slice)
-{
-	void *base = to_ptr(space_addr(c->sd, slice_offset(slice)));
-	NO_CANCELLATION;
-	int err;
-
-	if (!c->ctor)
-		return 0;
-	err = c->ctor(base, c->stride, c->nr, c->sd->stream,
-		      c->ctor_arg);
-	if (!err && c->sd->host_order)
-		err = vmm_settle(&c->sd->vmm, true);
-	return err > 0 ? -EINVAL : err;
-}
-
-/* What the objects of other classes left, where one granule is all there is. */
-static void clear_rounding(struct class *c, u32 slice)
-{
-	u8 *line = c->sd->rounding + (slice_offset(slice) >> GRANULE_SHIFT);
-	u32 i;
-
-	if (c->code != CLASS_GRANULE)
-		return;
-	for (i = 0; i < c->nr; i++)
-		if (READ_ONCE(line[i]))
-			WRITE_ONCE(line[i], 0);
-}
-
-/* A walk may look at the descriptor meanwhile: what it reads without the class
- * lock (slab_publish) comes last. */
-static void describe_slab(struct class *c, u32 slice, struct tiny_bits *tiny)
-{
-	struct slab *s = c->sd->slabs + slice;
-	u64 *bits = tiny ? tiny->free : &s->free;
-	u32 i, at;
-
-	for (i = 0; i < c->nr; i += 64)
-		WRITE_ONCE(bits[i / 64], bits_below(c->nr - i));
-	if (tiny)
-		store_release(&s->tiny, tiny);
-	s->nr = (u16)c->nr;
-	s->nr_free = (u16)c->nr;
-	s->span = (u16)c->span;
-	/* What the constructor did is as new as a free. */
-	s->stamp = c->ctor ? stamp_now(&c->sd->vmm) :
-			     pool_stamp(c->sd, slice, c->span);
-	WRITE_ONCE(s->back, 0);
-	for (i = 1; c->span > 1 && i < c->nr; i++) {
-		at = (u32)((u64)i * c->stride >> SLICE_SHIFT);
-		if (at)
-			WRITE_ONCE(s[at].back, (u16)at);
-	}
-	slab_publish(s, c->id, tiny ? SLAB_TINY : SLAB_OBJECTS);
-}
-
-static int find_run(struct class *c, unsigned int flags, u32 *slice)
-{
-	u64 align = max((u64)c->align, SLICE_SIZE);
-
-	if (!(flags & GET_IF_FREE))
-		return reclaim_run(c->sd, c->span, align,
-				   flags & GET_NEW_SLAB ? NULL : c, flags,
-				   slice);
-	*slice = pool_alloc(c->sd, c->span, align, flags & GET_QUIET);
-	return *slice == RANGE_NONE ? -ENOMEM : 0;
-}
-
-/* 0 with a new slab, 1 when the class got free objects otherwise, or -errno. */
-static int make_slab(struct class *c, unsigned int flags, u32 *slice)
-{
-	struct slabdev *sd = c->sd;
-	struct tiny_bits *tiny = NULL;
-	int err;
-
-	err = find_run(c, flags, slice);
-	if (err)
-		return err;
-	if (class_is_tiny(c)) {
-		tiny = metapool_alloc(&sd->tiny_pool);
-		if (!tiny) {
-			err = error_set(-ENOMEM, "no host memory for the "
-					"bitmaps of a slab");
-			goto free_run;
-		}
-	}
-	if (slice_offset(*slice + c->span) >> c->shift > UINT32_MAX) {
-		err = error_set(-ENOMEM, "the free address is beyond what "
-				"objects of %u bytes can have", c->stride);
-		goto free_tiny;
-	}
-	err = construct(c, *slice);
-	if (err) {
-		error_set(err, "the constructor of the cache returned %d", err);
-		goto free_tiny;
-	}
-	clear_rounding(c, *slice);
-	describe_slab(c, *slice, tiny);
-	return 0;
-
-free_tiny:
-	if (tiny)
-		metapool_free(&sd->tiny_pool, tiny);
-free_run:
-	pool_free(sd, *slice, c->span, stamp_now(&sd->vmm));
-	return err;
-}
-
-/* Its descriptor was unpublished: nobody looks at it any more. */
-static void free_slab(struct class *c, u32 slice)
-{
-	if (class_is_tiny(c))
-		metapool_free(&c->sd->tiny_pool, c->sd->slabs[slice].tiny);
-	pool_free(c->sd, slice, c->span, c->sd->slabs[slice].stamp);
-}
-
-/* The slab is the class's no more; walks that hold the lock do not see it. */
-static void give_up_slab_locked(struct class *c, u32 slice)
-{
-	slab_unpublish(&c->sd->slabs[slice]);
-	count_add(&c->rec->slabs, (u64)-1);
-	count_add(&c->rec->slab_frees, 1);
-}
+/* ---- Slabs come and go ------------------------------------------------- */
 
 /* May one more empty slab stay? */
 static bool keeps_empty_locked(const struct class *c)
 {
+	if (comm_keeps(c))
+		return true;
 	switch (READ_ONCE(c->sd->policy)) {
 	case SLABDEV_RETAIN:
 		return true;
@@ -264,22 +142,15 @@ static bool keeps_empty_locked(const struct class *c)
 	}
 }
 
-static void count_slab_locked(struct class *c)
-{
-	count_add(&c->rec->slabs, 1);
-	count_add(&c->rec->slab_allocs, 1);
-}
-
 static int add_slab(struct class *c, unsigned int flags)
 {
 	u32 slice;
 	int err;
 
-	err = make_slab(c, flags, &slice);
+	err = slab_make(c, flags, &slice);
 	if (err)
 		return err;
 	lock_acquire(&c->lock);
-	count_slab_locked(c);
 	list_new_slab_locked(c, slice);
 	lock_release(&c->lock);
 	return 0;
@@ -319,24 +190,6 @@ static u32 take_locked(struct class *c, slot_t *to, u32 least, u32 most,
 	return n;
 }
 
-/*
- * Slabs of a constructed class are as new as their construction: a stream that
- * asks for one has to wait for that, as far as it may.
- */
-static int settle_constructed(struct class *c, unsigned int flags)
-{
-	int err;
-
-	if (!(flags & GET_QUIET) || !c->ctor)
-		return 0;
-	err = vmm_settle(&c->sd->vmm, !(flags & GET_NO_WAIT));
-	if (!err)
-		return 0;
-	return error_set(err == -EAGAIN ? -EBUSY : -ENOMEM, "the constructor's "
-			 "work on new objects is not done, and cannot be "
-			 "waited for");
-}
-
 int class_get(struct class *c, slot_t *to, u32 least, u32 most,
 	      unsigned int flags)
 {
@@ -352,9 +205,11 @@ int class_get(struct class *c, slot_t *to, u32 least, u32 most,
 			break;
 		/* What was found serves the caller: neither map nor take from
 		 * others to have more. */
-		err = add_slab(c, n ? flags | GET_IF_FREE : flags);
-		if (err >= 0)
-			err = settle_constructed(c, flags);
+		err = slab_may_be_new(c, flags);
+		if (!err)
+			err = add_slab(c, n ? flags | GET_IF_FREE : flags);
+		if (!err)
+			err = slab_settle_new(c, flags);
 		if (err < 0)
 			break;
 		made = true;
@@ -424,7 +279,7 @@ static u32 put_run_locked(struct class *c, const slot_t *from, u32 n,
 		return done;
 	}
 	*surplus = (u32)(s - c->sd->slabs);
-	give_up_slab_locked(c, *surplus);
+	slab_give_up_locked(c, *surplus);
 	return done;
 }
 
@@ -455,7 +310,7 @@ void class_put(struct class *c, const slot_t *from, u32 n, u16 domain)
 			continue;
 		lock_release(&c->lock);
 		if (done)
-			free_slab(c, surplus);
+			slab_give_back(c, surplus);
 		else
 			report_twice(c, from[i - 1]);
 		lock_acquire(&c->lock);
@@ -474,7 +329,7 @@ static u32 detach_empty_locked(struct class *c, u32 list, u32 chain)
 		if (slabs[slice].nr_free < c->nr)
 			continue;
 		class_list_del_locked(c, &slabs[slice]);
-		give_up_slab_locked(c, slice);
+		slab_give_up_locked(c, slice);
 		slabs[slice].next = chain;
 		chain = slice;
 	}
@@ -487,7 +342,7 @@ static void free_chain(struct class *c, u32 slice)
 
 	for (; slice != RANGE_NONE; slice = next) {
 		next = c->sd->slabs[slice].next;
-		free_slab(c, slice);
+		slab_give_back(c, slice);
 	}
 }
 
@@ -495,6 +350,8 @@ void class_drop_kept(struct class *c)
 {
 	u32 chain;
 
+	if (comm_keeps(c))
+		return;
 	lock_acquire(&c->lock);
 	chain = detach_empty_locked(c, LIST_EMPTY, RANGE_NONE);
 	lock_release(&c->lock);
@@ -505,6 +362,8 @@ void class_drop_empty(struct class *c)
 {
 	u32 chain;
 
+	if (comm_keeps(c))
+		return;
 	lock_acquire(&c->lock);
 	chain = detach_empty_locked(c, LIST_EMPTY, RANGE_NONE);
 	chain = detach_empty_locked(c, ilog2(c->nr), chain);
@@ -543,12 +402,12 @@ static void end_prefill(struct class *c, u32 chain, int err)
 		chain = c->sd->slabs[slice].next;
 		lock_acquire(&c->lock);
 		if (err)
-			give_up_slab_locked(c, slice);
+			slab_give_up_locked(c, slice);
 		else
 			list_new_slab_locked(c, slice);
 		lock_release(&c->lock);
 		if (err)
-			free_slab(c, slice);
+			slab_give_back(c, slice);
 	}
 }
 
@@ -564,19 +423,16 @@ int class_prefill(struct class *c, u64 n)
 	int err = 0;
 
 	if (n > limit / c->stride)
-		return error_set(-EDQUOT, "%llu objects of %u bytes are more "
+		return error_set(-EDQUOT, "%llu objects of %llu bytes are more "
 				 "than the limit of %llu bytes",
-				 (unsigned long long)n, c->stride,
+				 (unsigned long long)n,
+				 (unsigned long long)c->stride,
 				 (unsigned long long)limit);
 	while (!err && (have = nr_free(c) + made) < n)
 		for (; have < n; have += c->nr, made += c->nr) {
-			err = make_slab(c, GET_NEW_SLAB, &slice);
+			err = slab_make(c, GET_NEW_SLAB, &slice);
 			if (err)
 				break;
-			/* Counted at once: a report on the way adds up. */
-			lock_acquire(&c->lock);
-			count_slab_locked(c);
-			lock_release(&c->lock);
 			c->sd->slabs[slice].next = chain;
 			chain = slice;
 		}
@@ -593,7 +449,8 @@ void class_forget(struct class *c)
 	for (i = 0; i < NR_LISTS; i++)
 		c->list[i] = RANGE_NONE;
 	c->lists = 0;
-	shared_sub(&c->sd->empty_slices, c->rec->empty * c->span);
+	if (!c->comm)
+		shared_sub(&c->sd->empty_slices, c->rec->empty * c->span);
 	WRITE_ONCE(c->rec->empty, 0);
 	WRITE_ONCE(c->rec->partial, 0);
 	WRITE_ONCE(c->rec->slabs, 0);

@@ -10,7 +10,7 @@
  * them under SLABDEV_RETAIN, where nothing goes back by itself, until somebody
  * finds no free slices (reclaim.h); one under SLABDEV_TRIM, so that vacant
  * chunks show; none under SLABDEV_AGGRESSIVE. New slabs, made for a refill or a
- * prefill, are not among them.
+ * prefill, are not among them. Comm classes keep all (comm.h).
  *
  * Locking: class lock inside. A new slab is made, and its objects constructed,
  * without it; whoever makes one adds it whether or not others were faster.
@@ -54,7 +54,8 @@ void class_put(struct class *c, const slot_t *from, u32 n, u16 domain);
 /* Make slabs until @n objects are free in slabs. 0, or a negative errno and no
  * slab was added. */
 int __must_check class_prefill(struct class *c, u64 n);
-/* Slabs all of whose objects have come back go to the pool. */
+/* Slabs all of whose objects have come back go to the pool, unless the class
+ * keeps them in any case. */
 void class_drop_kept(struct class *c);
 /* The same, and new slabs that nothing was taken from. */
 void class_drop_empty(struct class *c);

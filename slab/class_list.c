@@ -13,7 +13,7 @@ static void count_listed_locked(struct class *c, u32 list, u64 n)
 	u64 *counter = list == LIST_EMPTY ? &c->rec->empty : &c->rec->partial;
 
 	count_add(counter, n);
-	if (list == LIST_EMPTY)
+	if (list == LIST_EMPTY && !c->comm)
 		shared_add(&c->sd->empty_slices, n * c->span);
 }
 

@@ -5,7 +5,8 @@
  * A slab with some hangs in the list of the logarithm of how many, so that the
  * fullest is found without a search; one whose objects have all come back
  * hangs in LIST_EMPTY, whose slices the space counts, so that it knows what it
- * could have. A slab without free objects is in none.
+ * could have (not of comm classes, which keep them). A slab without free
+ * objects is in none.
  *
  * Locking: the class lock, for all of it.
  */

@@ -7,6 +7,7 @@
 #include "slab/alloc.h"
 #include "slab/barn.h"
 #include "slab/class.h"
+#include "slab/comm.h"
 #include "slab/fork.h"
 #include "slab/hazard.h"
 #include "slab/health.h"
@@ -144,7 +145,6 @@ static void forget_others(struct slabdev *sd)
 {
 	heap_forget_all(sd);
 	streams_forget(sd);
-	notes_forget(sd);
 }
 
 /* All locks are held: counters and heaps. */
@@ -155,6 +155,7 @@ static void take_over(struct slabdev *sd)
 	sd->visitors[0] = sd->visitors[1] = 0;
 	sd->changing = 0;
 	shrinkers_forget_callers(sd);
+	comm_forget_turn(sd);
 	if (!vmm_survives_fork(&sd->vmm) || segments_in_child(sd))
 		give_up(sd);
 	else
@@ -186,6 +187,7 @@ static void adopt_run(struct slabdev *sd, u32 slice, u32 n)
 		return;
 	}
 	slab_unpublish(s);
+	comm_forget_slab(sd, s);
 	if (huge)
 		pool_free_huge(sd, slice);
 	else
@@ -215,6 +217,7 @@ static void rebuild(struct slabdev *sd)
 
 	if (sd->dead)
 		return;
+	notes_forget(sd);
 	for_each_class(sd, forget_class);
 	segments_settle(sd);
 	WRITE_ONCE(sd->rec->out_bytes, 0);

@@ -6,10 +6,13 @@
 #include "core/overflow.h"
 #include "slab/class.h"
 #include "slab/graph.h"
+#include "slab/hazard_watch.h"
+#include "slab/health.h"
 #include "slab/heap.h"
 #include "slab/note.h"
 #include "slab/pending_private.h"
 #include "slab/policy.h"
+#include "slab/visit.h"
 
 static struct slabdev_graph *public_graph(struct graph *g)
 {
@@ -21,7 +24,16 @@ static struct graph *private_graph(struct slabdev_graph *g)
 	return (struct graph *)g;
 }
 
-/* ---- Held objects --------------------------------------------------------- */
+/* In the child of a fork the graph is not there, as its stream is not. */
+static int graph_check(const struct graph *g, const char *call)
+{
+	if (!g->sd)
+		return error_set(-EOWNERDEAD, "%s: the graph was captured "
+				 "before this process was forked", call);
+	return space_check(g->sd, call);
+}
+
+/* ---- Held objects ------------------------------------------------------- */
 
 static u64 held_bytes(const struct slabdev *sd, u64 offset)
 {
@@ -100,7 +112,22 @@ static void push_locked(struct graph *g, struct note *n)
 	g->held = n;
 }
 
-void graph_put(struct graph *g, u64 offset, struct note *n)
+/* Is all work on it, but the graph's, known to come before the free? */
+static bool is_freed_in(const struct graph *g, const struct order *o,
+			const struct note *n)
+{
+	u32 i;
+
+	if (!g->stream || o->stream != g->stream)
+		return false;
+	for (i = 0; i < n->nr; i++)
+		if (n->use[i].stream != o->handle)
+			return false;
+	return true;
+}
+
+void graph_put(struct graph *g, const struct order *o, u64 offset,
+	       struct note *n)
 {
 	struct slabdev *sd = g->sd;
 
@@ -113,6 +140,7 @@ void graph_put(struct graph *g, u64 offset, struct note *n)
 		return;
 	}
 	n->offset = offset;
+	n->elsewhere = !is_freed_in(g, o, n);
 	note_forget_uses(sd, n);
 	lock_acquire(&sd->notes.lock);
 	/* What more graphs than there is room for have, the first one holds. */
@@ -141,7 +169,7 @@ static bool take_held(struct graph *g, const struct class *c, u64 usable,
 
 	lock_acquire(&sd->notes.lock);
 	for (at = &g->held; (n = *at); at = &n->next)
-		if (n->nr_graphs == 1 &&
+		if (n->nr_graphs == 1 && !n->elsewhere &&
 		    is_wanted(sd, n->offset, c, usable, align))
 			break;
 	if (n)
@@ -163,7 +191,7 @@ u32 graph_take_large(struct graph *g, u64 usable, u64 align)
 	       (u32)(offset >> SLICE_SHIFT) : RANGE_NONE;
 }
 
-/* ---- Allocation ------------------------------------------------------------ */
+/* ---- Allocation --------------------------------------------------------- */
 
 int graph_own(struct graph *g, u64 offset)
 {
@@ -216,7 +244,7 @@ void *graph_alloc(struct graph *g, struct class *c, u64 size,
 	return alloc_failed(g->sd, c, err);
 }
 
-/* ---- Captures --------------------------------------------------------------- */
+/* ---- Captures ----------------------------------------------------------- */
 
 static int check_begin(struct slabdev *sd, slabdev_stream_t *stream,
 		       struct slabdev_graph **graph)
@@ -262,12 +290,50 @@ static void vacate(struct slabdev *sd, struct stream *st)
 	lock_release(&sd->streams.lock);
 }
 
+static bool is_used_on(const struct note *n, slabdev_stream_t stream)
+{
+	u32 i;
+
+	for (i = 0; i < n->nr; i++)
+		if (n->use[i].stream == stream)
+			return true;
+	return false;
+}
+
+/*
+ * Work on the stream was said to use the object, and may go on to do so in the
+ * capture, during which no event can be recorded there. What more graphs have
+ * than there is room for stays with those.
+ */
+static void adopt_used(struct slabdev *sd, struct note *n, void *arg)
+{
+	struct graph *g = arg;
+
+	(void)sd;
+	if (is_used_on(n, g->stream->handle))
+		(void)graph_join_locked(g, n);
+}
+
 static void link_graph(struct slabdev *sd, struct graph *g)
 {
 	lock_acquire(&sd->notes.lock);
 	list_add_tail(&g->link, &sd->graphs);
 	WRITE_ONCE(sd->rec->nr_graphs, sd->rec->nr_graphs + 1);
+	note_each_locked(sd, adopt_used, g);
 	lock_release(&sd->notes.lock);
+}
+
+/* During the capture nothing is asked: what is done by now it may have. */
+static void settle_before(struct slabdev *sd)
+{
+	char text[ERROR_TEXT_MAX];
+
+	if (READ_ONCE(sd->streams.nr_captures))
+		return;
+	error_save(text);
+	pending_poll(sd);
+	(void)vmm_settle(&sd->vmm, false);
+	error_restore(text);
 }
 
 /* What the stream has freed so far is not the graph's: it leaves the sheaves,
@@ -276,6 +342,7 @@ static int begin(struct slabdev *sd, struct stream *st, struct graph *g)
 {
 	int err;
 
+	settle_before(sd);
 	if (st->handle == sd->stream)
 		policy_begin_capture(sd, st);
 	else if (!stream_flush(sd, st))
@@ -286,7 +353,12 @@ static int begin(struct slabdev *sd, struct stream *st, struct graph *g)
 	err = occupy(sd, st, g);
 	if (err && st->handle == sd->stream)
 		policy_end_capture(sd, st);
-	return err;
+	if (err)
+		return err;
+	/* Thieves may have sheaves of it in their hands, and record in it. */
+	visit_wait(sd);
+	streams_await_quiesce(sd);
+	return 0;
 }
 
 #undef slabdev_capture_begin
@@ -313,6 +385,7 @@ int slabdev_capture_begin(struct slabdev *sd, slabdev_stream_t stream,
 		goto put_stream;
 	g->stream = st;
 	link_graph(sd, g);
+	watch_capture(sd, st->handle, g);
 	*graph = public_graph(g);
 	return 0;
 
@@ -327,12 +400,16 @@ int slabdev_capture_end(struct slabdev_graph *graph)
 {
 	struct graph *g = private_graph(graph);
 	struct stream *st;
+	int err = g ? graph_check(g, "slabdev_capture_end") : 0;
 
+	if (err)
+		return err;
 	if (!g || !g->stream)
 		return error_set(-EINVAL, "slabdev_capture_end: %s",
 				 g ? "the capture has ended already" :
 				     "graph is NULL");
 	st = g->stream;
+	watch_capture_end(g->sd, g);
 	g->stream = NULL;
 	vacate(g->sd, st);
 	if (st->handle == g->sd->stream)
@@ -341,7 +418,7 @@ int slabdev_capture_end(struct slabdev_graph *graph)
 	return 0;
 }
 
-/* ---- Release ------------------------------------------------------------------ */
+/* ---- Release ------------------------------------------------------------ */
 
 static void disown(struct slabdev *sd, struct note *n, void *arg)
 {
@@ -368,6 +445,7 @@ static void free_object(struct slabdev *sd, u64 offset)
 
 static void free_held(struct graph *g)
 {
+	u32 side = visit_begin(g->sd);
 	struct note *n;
 
 	while ((n = g->held)) {
@@ -375,6 +453,7 @@ static void free_held(struct graph *g)
 		free_object(g->sd, n->offset);
 		note_free(g->sd, n);
 	}
+	visit_end(g->sd, side);
 }
 
 /* What others have too is theirs to hold. */
@@ -413,13 +492,18 @@ int slabdev_graph_release(struct slabdev_graph *graph)
 {
 	struct graph *g = private_graph(graph);
 	struct slabdev *sd;
+	int err;
 
 	if (!g)
 		return 0;
+	err = graph_check(g, "slabdev_graph_release");
+	if (err)
+		return err;
 	if (g->stream)
 		return error_set(-EBUSY, "slabdev_graph_release: the capture "
 				 "has not ended");
 	sd = g->sd;
+	watch_release(sd, g);
 	change_begin(sd);
 	unlink_graph(g);
 	free_held(g);
@@ -439,4 +523,13 @@ void graphs_end(struct slabdev *sd)
 
 	list_for_each_entry(g, &sd->graphs, link)
 		free_held(g);
+}
+
+void graphs_forget(struct slabdev *sd)
+{
+	struct graph *g;
+
+	list_for_each_entry(g, &sd->graphs, link)
+		g->sd = NULL;
+	list_init(&sd->graphs);
 }

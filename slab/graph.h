@@ -5,8 +5,8 @@
  * A graph runs with the addresses that it was captured with, as often and
  * whenever its owner likes. So what is allocated, used or freed on a stream
  * while a capture of it is declared is the graph's: live objects have a note
- * with the graph (note.h), free ones are in the graph's list, *held*, from which
- * only the capture itself allocates, since its own order is that of every
+ * with the graph (note.h), free ones are in the graph's list, *held*, from
+ * which only the capture itself allocates, since its own order is that of every
  * launch. New memory for it has to be complete: no launch waits for what the
  * bound stream did before the capture. While a capture is declared no event of
  * the space is asked, and nothing is waited for or unmapped by an allocation of
@@ -50,13 +50,16 @@ int __must_check graph_own(struct graph *g, u64 offset);
 struct graph *graph_of_free(const struct order *o, const struct note *n);
 /* A graph gets the object too. 0, or -ENOSPC. Notes lock. */
 int graph_join_locked(struct graph *g, struct note *n);
-/* Hold the object that was freed. @n: what was noted of it, which is the
- * graph's then, or NULL. */
-void graph_put(struct graph *g, u64 offset, struct note *n);
+/* Hold the object that was freed in order @o. @n: what was noted of it, which
+ * is the graph's then, or NULL. */
+void graph_put(struct graph *g, const struct order *o, u64 offset,
+	       struct note *n);
 
 /* How many graphs were not released. */
 u32 graphs_count(const struct slabdev *sd);
 /* The space is closing: what they hold is free. */
 void graphs_end(struct slabdev *sd);
+/* In the child of a fork: their handles are good for nothing. */
+void graphs_forget(struct slabdev *sd);
 
 #endif /* SLAB_GRAPH_H */

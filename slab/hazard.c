@@ -4,6 +4,8 @@
 
 #include "core/log.h"
 #include "slab/hazard.h"
+#include "slab/hazard_capture.h"
+#include "slab/hazard_event.h"
 #include "slab/hazard_report.h"
 
 bool hazard_active;
@@ -16,12 +18,18 @@ static bool blind;
 /* What was found is told without the lock. */
 static int leave(const struct hazard_call *by, const struct finding *f)
 {
-	bool overflow = clock_take_overflow_locked();
+	bool streams = clock_take_overflow_locked();
+	bool events = event_take_overflow_locked();
 
 	lock_release(&hazard_lock);
-	if (overflow)
+	if (streams)
 		pr_warn("hazards: no more than %u streams can be followed at a "
 			"time; those beyond are not", HAZARD_STREAMS);
+	if (events)
+		pr_warn("hazards: %u events are all that can be followed until "
+			"the CPU has waited for some; whoever waits for one "
+			"beyond is taken to come after everything",
+			HAZARD_EVENTS);
 	if (!f || f->kind == HAZARD_NONE)
 		return 0;
 	hazard_tell(by->name, f);
@@ -31,11 +39,11 @@ static int leave(const struct hazard_call *by, const struct finding *f)
 static struct deed do_locked(const struct hazard_call *by)
 {
 	struct deed d = {
-		.stream = clock_stream(by->stream),
+		.stream = capture_stream_locked(by->stream),
 		.site = by->site,
 	};
 
-	d.epoch = clock_act_locked(d.stream);
+	d.epoch = clock_act_locked(&d.stream);
 	return d;
 }
 
@@ -66,38 +74,95 @@ void hazard_alloc(const struct hazard_call *by, u64 addr, u64 size)
 	(void)leave(by, NULL);
 }
 
+static u32 find_use(const struct record *r, const struct hazard_stream *s)
+{
+	u32 i;
+
+	for (i = 0; i < r->nr_uses; i++)
+		if (clock_same_stream(&r->use[i], s))
+			break;
+	return i;
+}
+
 void hazard_use(const struct hazard_call *by, u64 addr)
 {
-	struct hazard_stream s = clock_stream(by->stream);
+	struct hazard_stream s;
 	struct record *r;
+	u32 i;
 
 	lock_acquire(&hazard_lock);
+	s = capture_stream_locked(by->stream);
 	r = tree_find_locked(addr);
-	if (r && !r->freed && r->nr_uses < HAZARD_USES)
-		r->use[r->nr_uses++] = s;
+	if (r && !r->freed) {
+		i = find_use(r, &s);
+		if (i == r->nr_uses && i < HAZARD_USES)
+			r->use[r->nr_uses++] = s;
+	}
 	(void)leave(by, NULL);
 }
 
-/* Does it come before the free on @actor, or before what the free waits for? */
-static bool is_over_locked(const struct record *r, u32 actor,
-			   const struct deed *d)
+/* A free that comes will wait for what the stream has now, and no more. */
+static void end_use_locked(struct record *r, const void *arg)
 {
-	return clock_is_behind_locked(actor, d->epoch) ||
-	       clock_any_behind_locked(r->use, r->nr_uses, d->epoch);
+	const struct hazard_stream *s = arg;
+	u32 i = find_use(r, s);
+
+	if (r->freed || i == r->nr_uses)
+		return;
+	access_prune_locked(r, s);
+	r->waited |= clock_any_behind_locked(s, 1, r->alloc.epoch);
+	r->use[i] = r->use[--r->nr_uses];
 }
 
-/* What the free does not come after; NULL: nothing. */
-static const struct deed *unfinished_locked(const struct record *r, u32 actor)
+void hazard_detach(const void *space, slabdev_stream_t stream)
+{
+	struct hazard_stream s;
+
+	lock_acquire(&hazard_lock);
+	s = capture_stream_locked(stream);
+	tree_each_locked(space, end_use_locked, &s);
+	(void)leave(NULL, NULL);
+}
+
+/*
+ * Will it be done when others get the memory that is freed on @actor? What
+ * comes before what the free waits for is; @held: what runs, since a graph has
+ * the memory until the program says that all is done.
+ */
+static bool is_over_locked(const struct record *r, u32 actor, bool held,
+			   const struct deed *d)
+{
+	enum clock_order order = clock_order_locked(actor, d->epoch);
+
+	if (order == ORDER_BEHIND ||
+	    clock_any_behind_locked(r->use, r->nr_uses, d->epoch))
+		return true;
+	if (held)
+		return order == ORDER_NONE ||
+		       !clock_is_captured_locked(d->epoch);
+	return order == ORDER_NONE && !clock_is_captured_locked(d->epoch);
+}
+
+/* What may not be done by then; NULL: nothing. */
+static const struct deed *unfinished_locked(const struct record *r, u32 actor,
+					    bool held)
 {
 	const struct access *a;
 
 	for (a = r->accesses; a; a = a->next)
-		if (!is_over_locked(r, actor, &a->deed))
+		if (!is_over_locked(r, actor, held, &a->deed))
 			return &a->deed;
-	return is_over_locked(r, actor, &r->alloc) ? NULL : &r->alloc;
+	return r->waited || is_over_locked(r, actor, held, &r->alloc) ?
+	       NULL : &r->alloc;
 }
 
-int hazard_free(const struct hazard_call *by, u64 addr)
+static enum hazard_kind kind_of_free(const struct deed *unfinished)
+{
+	return clock_is_captured_locked(unfinished->epoch) ?
+	       HAZARD_FREED_UNDER_GRAPH : HAZARD_EARLY_FREE;
+}
+
+int hazard_free(const struct hazard_call *by, u64 addr, bool held)
 {
 	struct finding f = { .kind = HAZARD_NONE };
 	const struct deed *unfinished;
@@ -110,14 +175,15 @@ int hazard_free(const struct hazard_call *by, u64 addr)
 	if (r && !r->freed) {
 		r->freed = true;
 		r->free = d;
-		unfinished = unfinished_locked(r, d.epoch.actor);
+		unfinished = unfinished_locked(r, d.epoch.actor, held);
 		if (unfinished) {
 			f = finding_of(r);
-			f.kind = HAZARD_EARLY_FREE;
+			f.kind = held ? HAZARD_EARLY_FREE :
+					kind_of_free(unfinished);
 			f.access = *unfinished;
 			f.by_alloc = unfinished == &r->alloc;
 		}
-		access_prune_locked(r, ACTOR_UNKNOWN);
+		access_drop_locked(r);
 	}
 	return leave(by, &f);
 }
@@ -137,7 +203,8 @@ static struct finding judge_locked(const struct record *r, u64 addr,
 		f.kind = blind ? HAZARD_NONE : HAZARD_NO_OBJECT;
 	else if (r->freed)
 		f.kind = HAZARD_ACCESS_FREED;
-	else if (!clock_is_behind_locked(d->epoch.actor, r->alloc.epoch))
+	else if (clock_order_locked(d->epoch.actor, r->alloc.epoch) ==
+		 ORDER_MISSING)
 		f.kind = HAZARD_EARLY_ACCESS;
 	return f;
 }
@@ -149,7 +216,7 @@ static int follow_locked(struct record *r, const struct deed *d)
 
 	if (d->epoch.actor == ACTOR_UNKNOWN)
 		return 0;
-	access_prune_locked(r, d->epoch.actor);
+	access_prune_locked(r, &d->stream);
 	a = access_add_locked(r);
 	if (!a)
 		return -ENOMEM;
@@ -180,30 +247,74 @@ int hazard_access(const struct hazard_call *by, u64 addr)
 
 void hazard_record(u64 event, slabdev_stream_t stream)
 {
+	struct hazard_stream s;
+
 	lock_acquire(&hazard_lock);
-	clock_record_locked(event, clock_stream(stream));
+	s = capture_stream_locked(stream);
+	event_record_locked(event, &s);
 	(void)leave(NULL, NULL);
 }
 
 void hazard_wait(slabdev_stream_t stream, u64 event)
 {
 	lock_acquire(&hazard_lock);
-	clock_wait_locked(clock_stream(stream), event);
+	event_wait_locked(capture_stream_locked(stream), event);
 	(void)leave(NULL, NULL);
 }
 
 void hazard_sync(slabdev_stream_t stream)
 {
+	struct hazard_stream s;
+
 	lock_acquire(&hazard_lock);
-	clock_sync_locked(clock_stream(stream));
+	s = capture_stream_locked(stream);
+	clock_sync_locked(&s);
 	(void)leave(NULL, NULL);
 }
 
-void hazard_order(slabdev_stream_t later, slabdev_stream_t earlier)
+u64 hazard_mark(slabdev_stream_t stream)
+{
+	struct hazard_stream s;
+	u64 mark;
+
+	lock_acquire(&hazard_lock);
+	s = capture_stream_locked(stream);
+	mark = event_mark_locked(&s);
+	(void)leave(NULL, NULL);
+	return mark;
+}
+
+void hazard_pass(u64 mark, slabdev_stream_t later)
+{
+	struct hazard_stream s;
+
+	lock_acquire(&hazard_lock);
+	s = capture_stream_locked(later);
+	event_pass_locked(mark, later ? &s : NULL);
+	(void)leave(NULL, NULL);
+}
+
+/* ---- Captures ------------------------------------------------------------ */
+
+void hazard_capture_begin(slabdev_stream_t stream, const void *graph)
 {
 	lock_acquire(&hazard_lock);
-	clock_order_locked(clock_stream(later), clock_stream(earlier));
-	(void)leave(NULL, NULL);
+	capture_begin_locked(stream, graph);
+	lock_release(&hazard_lock);
+}
+
+void hazard_capture_end(const void *graph)
+{
+	lock_acquire(&hazard_lock);
+	capture_end_locked(graph);
+	lock_release(&hazard_lock);
+}
+
+void hazard_graph_release(const void *graph)
+{
+	lock_acquire(&hazard_lock);
+	clock_end_graph_locked(graph);
+	lock_release(&hazard_lock);
 }
 
 /* ---- Spaces and processes ------------------------------------------------ */
@@ -227,8 +338,10 @@ void hazard_lock_for_fork(void)
 
 void hazard_unlock_for_fork(bool child)
 {
-	if (child && hazard_is_active())
-		clock_sync_locked(clock_stream(SLABDEV_HAZARD_HOST));
+	if (child) {
+		capture_reset_locked();
+		clock_end_all_locked();
+	}
 	lock_release_for_fork(&hazard_lock);
 }
 
@@ -236,6 +349,8 @@ void hazard_reset(void)
 {
 	lock_acquire(&hazard_lock);
 	tree_forget_locked(NULL);
+	capture_reset_locked();
+	event_reset_locked();
 	clock_reset_locked();
 	blind = false;
 	lock_release(&hazard_lock);

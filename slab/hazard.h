@@ -19,6 +19,13 @@
  * access that a later one comes after needs no memory: whoever comes after
  * that comes after both.
  *
+ * What is captured (slabdev_capture_begin) is ordered within its capture only,
+ * and there by the same rules: the capture uses again what it frees. With work
+ * that runs it has no order, and none is asked for; but an object that a graph
+ * uses and does not have (slabdev_use) must not be freed before the graph is
+ * released. What a graph has is not given away before that, whatever still runs
+ * at the free.
+ *
  * A space in this mode has no fast paths, and calls the hooks below without
  * locks held: of a free before anybody else can have the memory, of an
  * allocation before the caller has it.
@@ -53,10 +60,12 @@ static inline bool hazard_is_active(void)
 void hazard_activate(void);
 /* An object of @size usable bytes is handed out. */
 void hazard_alloc(const struct hazard_call *by, u64 addr, u64 size);
-/* Its life ends. 1: a hazard was reported. */
-int hazard_free(const struct hazard_call *by, u64 addr);
+/* Its life ends; @held: a graph has the memory. 1: a hazard was reported. */
+int hazard_free(const struct hazard_call *by, u64 addr, bool held);
 /* slabdev_use() */
 void hazard_use(const struct hazard_call *by, u64 addr);
+/* slabdev_stream_detach(): of objects that the stream uses. */
+void hazard_detach(const void *space, slabdev_stream_t stream);
 /* slabdev_hazard_access() */
 int hazard_access(const struct hazard_call *by, u64 addr);
 /* The space is gone. */
@@ -71,8 +80,17 @@ void hazard_reset(void);
 void hazard_record(u64 event, slabdev_stream_t stream);
 void hazard_wait(slabdev_stream_t stream, u64 event);
 void hazard_sync(slabdev_stream_t stream);
-/* slabdev_queue_wait() */
-void hazard_order(slabdev_stream_t later, slabdev_stream_t earlier);
+/* All that is in the stream now: a name for it, which is given back. */
+u64 hazard_mark(slabdev_stream_t stream);
+/* What @later does from now on comes after the mark, which is gone; NULL:
+ * nobody waited for it. */
+void hazard_pass(u64 mark, slabdev_stream_t later);
+
+/* What is put into the stream from now on is captured for the graph. */
+void hazard_capture_begin(slabdev_stream_t stream, const void *graph);
+void hazard_capture_end(const void *graph);
+/* It is not launched any more, and no launch of it runs. */
+void hazard_graph_release(const void *graph);
 #else
 static inline bool hazard_is_active(void)
 {
@@ -91,10 +109,12 @@ static inline void hazard_alloc(const struct hazard_call *by, u64 addr,
 	(void)size;
 }
 
-static inline int hazard_free(const struct hazard_call *by, u64 addr)
+static inline int hazard_free(const struct hazard_call *by, u64 addr,
+			      bool held)
 {
 	(void)by;
 	(void)addr;
+	(void)held;
 	return 0;
 }
 
@@ -102,6 +122,12 @@ static inline void hazard_use(const struct hazard_call *by, u64 addr)
 {
 	(void)by;
 	(void)addr;
+}
+
+static inline void hazard_detach(const void *space, slabdev_stream_t stream)
+{
+	(void)space;
+	(void)stream;
 }
 
 static inline int hazard_access(const struct hazard_call *by, u64 addr)
@@ -142,11 +168,33 @@ static inline void hazard_sync(slabdev_stream_t stream)
 	(void)stream;
 }
 
-static inline void hazard_order(slabdev_stream_t later,
-				slabdev_stream_t earlier)
+static inline u64 hazard_mark(slabdev_stream_t stream)
 {
+	(void)stream;
+	return 0;
+}
+
+static inline void hazard_pass(u64 mark, slabdev_stream_t later)
+{
+	(void)mark;
 	(void)later;
-	(void)earlier;
+}
+
+static inline void hazard_capture_begin(slabdev_stream_t stream,
+					const void *graph)
+{
+	(void)stream;
+	(void)graph;
+}
+
+static inline void hazard_capture_end(const void *graph)
+{
+	(void)graph;
+}
+
+static inline void hazard_graph_release(const void *graph)
+{
+	(void)graph;
 }
 #endif
 

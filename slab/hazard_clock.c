@@ -3,91 +3,77 @@
 #include <string.h>
 
 #include "core/metapool.h"
-#include "core/os.h"
+#include "slab/hazard_capture.h"
 #include "slab/hazard_clock.h"
-
-#define NR_BUCKETS 1024u
-
-struct actor {
-	struct hazard_stream stream;
-	struct clock clock;
-};
-
-struct event {
-	struct event *next;	/* in its bucket */
-	u64 name;
-	bool unknown;		/* recorded where nobody could follow */
-	struct clock clock;
-};
 
 struct lock hazard_lock = LOCK_INIT(LOCK_HAZARD, "hazards");
 
 /* Locking: hazard_lock. */
-static struct actor *actors[NR_ACTORS];
-static u32 nr_actors;
-static struct event *events[NR_BUCKETS];
-static u32 nr_events;
-static bool events_lost;	/* one that is not found may be of them */
+struct actor *hazard_actors[NR_ACTORS];
+u32 nr_hazard_actors;
 static bool overflow, told_overflow;
-static struct metapool actor_pool, event_pool;
-static bool have_pools;
+static struct metapool pool;
+static bool have_pool;
 
 /* ---- Clocks -------------------------------------------------------------- */
 
-static void join(struct clock *to, const struct clock *from)
+void clock_join_locked(struct clock *to, const struct clock *from)
 {
 	u32 i;
 
-	for (i = 0; i < nr_actors; i++)
+	for (i = 0; i < nr_hazard_actors; i++)
 		to->of[i] = max(to->of[i], from->of[i]);
 }
 
-static void join_all_streams(struct clock *to)
+/* What runs does not come after what is captured. */
+void clock_join_all_locked(u32 actor)
+{
+	struct actor *to = hazard_actors[actor];
+	u32 i;
+
+	for (i = ACTOR_CPU + 1; i < nr_hazard_actors; i++)
+		if (to->stream.capture || !hazard_actors[i]->stream.capture)
+			clock_join_locked(&to->clock, &hazard_actors[i]->clock);
+}
+
+bool clock_is_known_locked(const struct clock *c)
 {
 	u32 i;
 
-	for (i = ACTOR_CPU + 1; i < nr_actors; i++)
-		join(to, &actors[i]->clock);
-}
-
-static bool is_legacy(u32 actor)
-{
-	return actors[actor]->stream.handle == SLABDEV_STREAM_LEGACY;
+	for (i = 0; i < nr_hazard_actors; i++)
+		if (c->of[i] > hazard_actors[ACTOR_CPU]->clock.of[i])
+			return false;
+	return true;
 }
 
 /* ---- Actors -------------------------------------------------------------- */
 
-struct hazard_stream clock_stream(slabdev_stream_t handle)
+static bool is_legacy(u32 actor)
 {
-	struct hazard_stream s = { .handle = handle };
-
-	if (!handle)
-		s.handle = SLABDEV_STREAM_LEGACY;
-	if (handle == SLABDEV_STREAM_PER_THREAD)
-		s.thread = os_gettid();
-	return s;
+	return hazard_actors[actor]->stream.handle == SLABDEV_STREAM_LEGACY;
 }
 
-bool clock_same_stream(struct hazard_stream a, struct hazard_stream b)
+bool clock_same_stream(const struct hazard_stream *a,
+		       const struct hazard_stream *b)
 {
-	return a.handle == b.handle && a.thread == b.thread;
+	return a->handle == b->handle && a->thread == b->thread &&
+	       a->capture == b->capture;
 }
 
 static void init_once_locked(void)
 {
-	if (have_pools)
+	if (have_pool)
 		return;
-	metapool_init(&actor_pool, sizeof(struct actor), "hazard streams");
-	metapool_init(&event_pool, sizeof(struct event), "hazard events");
-	have_pools = true;
+	metapool_init(&pool, sizeof(struct actor), "hazard streams");
+	have_pool = true;
 }
 
-static u32 find_actor(struct hazard_stream stream)
+static u32 find_actor(const struct hazard_stream *stream)
 {
 	u32 i;
 
-	for (i = 0; i < nr_actors; i++)
-		if (clock_same_stream(actors[i]->stream, stream))
+	for (i = 0; i < nr_hazard_actors; i++)
+		if (clock_same_stream(&hazard_actors[i]->stream, stream))
 			return i;
 	return ACTOR_UNKNOWN;
 }
@@ -98,16 +84,18 @@ static u32 find_actor(struct hazard_stream stream)
  */
 static u32 reuse_place(void)
 {
-	const struct clock *cpu = &actors[ACTOR_CPU]->clock;
+	const struct clock *cpu = &hazard_actors[ACTOR_CPU]->clock;
+	struct actor *a;
 	u64 number;
 	u32 i;
 
-	for (i = ACTOR_CPU + 1; i < nr_actors; i++) {
-		number = actors[i]->clock.of[i];
+	for (i = ACTOR_CPU + 1; i < nr_hazard_actors; i++) {
+		a = hazard_actors[i];
+		number = a->clock.of[i];
 		if (cpu->of[i] < number || is_legacy(i))
 			continue;
-		memset(&actors[i]->clock, 0, sizeof(actors[i]->clock));
-		actors[i]->clock.of[i] = number;
+		memset(a, 0, sizeof(*a));
+		a->clock.of[i] = number;
 		return i;
 	}
 	return ACTOR_UNKNOWN;
@@ -115,93 +103,124 @@ static u32 reuse_place(void)
 
 static u32 new_place(void)
 {
-	if (nr_actors == NR_ACTORS)
+	struct actor *a;
+
+	if (nr_hazard_actors == NR_ACTORS)
 		return reuse_place();
-	actors[nr_actors] = metapool_alloc(&actor_pool);
-	return actors[nr_actors] ? nr_actors++ : ACTOR_UNKNOWN;
+	a = metapool_alloc(&pool);
+	if (!a)
+		return ACTOR_UNKNOWN;
+	hazard_actors[nr_hazard_actors] = a;
+	return nr_hazard_actors++;
 }
 
-static u32 add_actor(struct hazard_stream stream)
+static u32 add_actor(const struct hazard_stream *stream)
 {
-	u32 i = new_place(), legacy;
+	static const struct hazard_stream legacy = {
+		.handle = SLABDEV_STREAM_LEGACY,
+	};
+	u32 i = new_place(), l;
 
 	if (i == ACTOR_UNKNOWN) {
 		overflow = true;
 		return i;
 	}
-	actors[i]->stream = stream;
-	legacy = find_actor(clock_stream(SLABDEV_STREAM_LEGACY));
-	if (legacy != ACTOR_UNKNOWN && legacy != i)
-		join(&actors[i]->clock, &actors[legacy]->clock);
+	hazard_actors[i]->stream = *stream;
+	hazard_actors[i]->graph = capture_graph_locked(stream);
+	l = find_actor(&legacy);
+	if (l != ACTOR_UNKNOWN && l != i && !stream->capture)
+		clock_join_locked(&hazard_actors[i]->clock,
+				  &hazard_actors[l]->clock);
 	return i;
 }
 
 /* The CPU is the first of all. */
-static u32 get_actor(struct hazard_stream stream)
+static u32 get_actor(const struct hazard_stream *stream)
 {
-	struct hazard_stream cpu = { .handle = SLABDEV_HAZARD_HOST };
+	static const struct hazard_stream cpu = {
+		.handle = SLABDEV_HAZARD_HOST,
+	};
 	u32 i;
 
 	init_once_locked();
-	if (!nr_actors && add_actor(cpu) == ACTOR_UNKNOWN)
+	if (!nr_hazard_actors && add_actor(&cpu) == ACTOR_UNKNOWN)
 		return ACTOR_UNKNOWN;
 	i = find_actor(stream);
 	return i == ACTOR_UNKNOWN ? add_actor(stream) : i;
 }
 
 /* Whatever the CPU submits comes after all that it knows. */
-static u32 begin_act(struct hazard_stream stream)
+u32 clock_begin_locked(const struct hazard_stream *stream)
 {
 	u32 i = get_actor(stream);
 
 	if (i == ACTOR_UNKNOWN || i == ACTOR_CPU)
 		return i;
-	join(&actors[i]->clock, &actors[ACTOR_CPU]->clock);
+	clock_join_locked(&hazard_actors[i]->clock,
+			  &hazard_actors[ACTOR_CPU]->clock);
 	if (is_legacy(i))
-		join_all_streams(&actors[i]->clock);
+		clock_join_all_locked(i);
 	return i;
 }
 
-static void end_act(u32 i)
+void clock_end_locked(u32 i)
 {
 	u32 other;
 
 	if (i == ACTOR_UNKNOWN)
 		return;
-	actors[i]->clock.of[i]++;
+	hazard_actors[i]->clock.of[i]++;
 	if (i == ACTOR_CPU || !is_legacy(i))
 		return;
-	for (other = ACTOR_CPU + 1; other < nr_actors; other++)
-		if (other != i)
-			join(&actors[other]->clock, &actors[i]->clock);
+	for (other = ACTOR_CPU + 1; other < nr_hazard_actors; other++)
+		if (other != i && !hazard_actors[other]->stream.capture)
+			clock_join_locked(&hazard_actors[other]->clock,
+					  &hazard_actors[i]->clock);
 }
 
-struct epoch clock_act_locked(struct hazard_stream stream)
+struct epoch clock_act_locked(const struct hazard_stream *stream)
 {
-	struct epoch e = { .actor = begin_act(stream) };
+	struct epoch e = { .actor = clock_begin_locked(stream) };
 
-	end_act(e.actor);
+	clock_end_locked(e.actor);
 	if (e.actor != ACTOR_UNKNOWN)
-		e.number = actors[e.actor]->clock.of[e.actor];
+		e.number = hazard_actors[e.actor]->clock.of[e.actor];
 	return e;
 }
 
-bool clock_is_behind_locked(u32 actor, struct epoch earlier)
+/* ---- Questions ----------------------------------------------------------- */
+
+static bool is_behind(u32 actor, struct epoch earlier)
 {
 	return actor == ACTOR_UNKNOWN || earlier.actor == ACTOR_UNKNOWN ||
-	       actors[actor]->clock.of[earlier.actor] >= earlier.number;
+	       hazard_actors[actor]->clock.of[earlier.actor] >= earlier.number;
+}
+
+enum clock_order clock_order_locked(u32 actor, struct epoch earlier)
+{
+	if (is_behind(actor, earlier))
+		return ORDER_BEHIND;
+	return hazard_actors[actor]->stream.capture ==
+	       hazard_actors[earlier.actor]->stream.capture ? ORDER_MISSING :
+							      ORDER_NONE;
+}
+
+bool clock_is_captured_locked(struct epoch e)
+{
+	return e.actor != ACTOR_UNKNOWN && !is_behind(ACTOR_CPU, e) &&
+	       hazard_actors[e.actor]->stream.capture;
 }
 
 /* Of a stream that is not there nothing was left to do when it was forgotten,
  * unless it could not be followed from the beginning. */
-static bool is_stream_behind(struct hazard_stream stream, struct epoch earlier)
+static bool is_stream_behind(const struct hazard_stream *stream,
+			     struct epoch earlier)
 {
 	u32 i = find_actor(stream);
 
-	if (stream.handle == SLABDEV_STREAM_LEGACY)
-		return true;
-	return i == ACTOR_UNKNOWN ? overflow :
-				    clock_is_behind_locked(i, earlier);
+	if (stream->handle == SLABDEV_STREAM_LEGACY)
+		return !clock_is_captured_locked(earlier);
+	return i == ACTOR_UNKNOWN ? overflow : is_behind(i, earlier);
 }
 
 bool clock_any_behind_locked(const struct hazard_stream *streams, u32 n,
@@ -210,103 +229,69 @@ bool clock_any_behind_locked(const struct hazard_stream *streams, u32 n,
 	u32 i;
 
 	for (i = 0; i < n; i++)
-		if (is_stream_behind(streams[i], earlier))
+		if (is_stream_behind(&streams[i], earlier))
 			return true;
 	return false;
 }
 
-/* ---- Events -------------------------------------------------------------- */
+/* ---- The CPU waits ------------------------------------------------------- */
 
-static struct event **bucket(u64 name)
+void clock_sync_locked(const struct hazard_stream *stream)
 {
-	return &events[name * UINT64_C(0x9e3779b97f4a7c15) >> 32 &
-		       (NR_BUCKETS - 1)];
-}
+	u32 i = clock_begin_locked(stream);
 
-static struct event *find_event(u64 name)
-{
-	struct event *e;
-
-	for (e = *bucket(name); e; e = e->next)
-		if (e->name == name)
-			return e;
-	return NULL;
-}
-
-static struct event *get_event(u64 name)
-{
-	struct event *e = find_event(name);
-
-	if (e)
-		return e;
-	if (nr_events < HAZARD_EVENTS)
-		e = metapool_alloc(&event_pool);
-	if (!e) {
-		events_lost = true;
-		return NULL;
-	}
-	nr_events++;
-	e->name = name;
-	e->next = *bucket(name);
-	*bucket(name) = e;
-	return e;
-}
-
-void clock_record_locked(u64 name, struct hazard_stream stream)
-{
-	u32 i = begin_act(stream);
-	struct event *e;
-
-	end_act(i);
-	e = get_event(name);
-	if (!e)
-		return;
-	e->unknown = i == ACTOR_UNKNOWN;
-	if (!e->unknown)
-		e->clock = actors[i]->clock;
-}
-
-void clock_wait_locked(struct hazard_stream stream, u64 name)
-{
-	u32 i = begin_act(stream);
-	const struct event *e = find_event(name);
-
-	if (i == ACTOR_UNKNOWN)
-		return;
-	if (e && !e->unknown)
-		join(&actors[i]->clock, &e->clock);
-	else if (e || events_lost)
-		join_all_streams(&actors[i]->clock);
-	end_act(i);
-}
-
-void clock_order_locked(struct hazard_stream later,
-			struct hazard_stream earlier)
-{
-	u32 from = begin_act(earlier), to;
-
-	end_act(from);
-	to = begin_act(later);
-	if (to == ACTOR_UNKNOWN)
-		return;
-	if (from == ACTOR_UNKNOWN)
-		join_all_streams(&actors[to]->clock);
-	else
-		join(&actors[to]->clock, &actors[from]->clock);
-	end_act(to);
-}
-
-void clock_sync_locked(struct hazard_stream stream)
-{
-	u32 i = begin_act(stream);
-
-	end_act(i);
-	if (!nr_actors)
+	clock_end_locked(i);
+	if (!nr_hazard_actors)
 		return;
 	if (i == ACTOR_UNKNOWN || i == ACTOR_CPU)
-		join_all_streams(&actors[ACTOR_CPU]->clock);
-	else
-		join(&actors[ACTOR_CPU]->clock, &actors[i]->clock);
+		clock_join_all_locked(ACTOR_CPU);
+	else if (!stream->capture)
+		clock_join_locked(&hazard_actors[ACTOR_CPU]->clock,
+				  &hazard_actors[i]->clock);
+}
+
+/* ---- Captures ------------------------------------------------------------ */
+
+void clock_join_captures_locked(u64 to, u64 from)
+{
+	u32 i;
+
+	for (i = 0; i < nr_hazard_actors; i++)
+		if (hazard_actors[i]->stream.capture == from)
+			hazard_actors[i]->stream.capture = to;
+}
+
+static void end_capture(u64 capture)
+{
+	struct actor *a;
+	u32 i;
+
+	for (i = 0; i < nr_hazard_actors; i++) {
+		a = hazard_actors[i];
+		if (a->stream.capture != capture)
+			continue;
+		hazard_actors[ACTOR_CPU]->clock.of[i] = a->clock.of[i];
+		a->graph = NULL;
+	}
+}
+
+/* What was captured with it is in the same graph of the driver. */
+void clock_end_graph_locked(const void *graph)
+{
+	u32 i;
+
+	for (i = 0; i < nr_hazard_actors; i++)
+		if (hazard_actors[i]->graph == graph)
+			end_capture(hazard_actors[i]->stream.capture);
+}
+
+void clock_end_all_locked(void)
+{
+	u32 i;
+
+	for (i = 0; i < nr_hazard_actors; i++)
+		hazard_actors[ACTOR_CPU]->clock.of[i] =
+			hazard_actors[i]->clock.of[i];
 }
 
 /* ---- The rest ------------------------------------------------------------ */
@@ -321,12 +306,9 @@ bool clock_take_overflow_locked(void)
 
 void clock_reset_locked(void)
 {
-	if (!have_pools)
-		return;
-	metapool_fini(&actor_pool);
-	metapool_fini(&event_pool);
-	have_pools = false;
-	nr_actors = nr_events = 0;
-	memset(events, 0, sizeof(events));
-	events_lost = overflow = told_overflow = false;
+	if (have_pool)
+		metapool_fini(&pool);
+	have_pool = false;
+	nr_hazard_actors = 0;
+	overflow = told_overflow = false;
 }

@@ -14,13 +14,19 @@
  *   T waits for an event        T takes over what the event knows
  *   the CPU waits for S         the CPU takes over what S knows
  *
+ * What is captured does not run: a stream is another actor while it captures,
+ * one for each capture (hazard_capture.h). The two know nothing of each other,
+ * since a graph is launched anywhere and at any time: between what is captured
+ * and what runs there is no order to be missed.
+ *
  * The legacy default stream is ordered with all streams both ways, though
  * non-blocking streams are not: what it hides is not found.
  *
- * Limits. HAZARD_STREAMS streams; then those are forgotten that the CPU has
- * waited for. What cannot be followed is *unknown*: whatever waits for it is
- * taken to come after everything, so that hazards are missed and none is made
- * up. So it is with events beyond HAZARD_EVENTS, and without host memory.
+ * Limits. HAZARD_STREAMS actors; then those are forgotten that the CPU has
+ * waited for. HAZARD_EVENTS events; then those that the CPU has waited for.
+ * What cannot be followed even so is told once, and is *unknown*: whatever
+ * waits for it is taken to come after everything, so that hazards are missed
+ * and none is made up. So it is without host memory.
  *
  * Locking: hazard lock, everywhere.
  */
@@ -42,6 +48,7 @@
 struct hazard_stream {
 	slabdev_stream_t handle;
 	pid_t thread;		/* of SLABDEV_STREAM_PER_THREAD; else 0 */
+	u64 capture;		/* what is put into it belongs to; 0: it runs */
 };
 
 struct epoch {
@@ -53,30 +60,57 @@ struct clock {
 	u64 of[NR_ACTORS];
 };
 
-extern struct lock hazard_lock;
+struct actor {
+	struct hazard_stream stream;
+	const void *graph;	/* that has what is captured; or NULL */
+	struct clock clock;
+};
 
-/* What a handle means to the calling thread; NULL is the legacy stream. */
-struct hazard_stream clock_stream(slabdev_stream_t handle);
-bool clock_same_stream(struct hazard_stream a, struct hazard_stream b);
+extern struct lock hazard_lock;
+extern struct actor *hazard_actors[NR_ACTORS];
+extern u32 nr_hazard_actors;
+
+bool clock_same_stream(const struct hazard_stream *a,
+		       const struct hazard_stream *b);
 
 /* The stream, or the CPU, does one more thing; .actor may be ACTOR_UNKNOWN. */
-struct epoch clock_act_locked(struct hazard_stream stream);
-/* Does @earlier come before what @actor did last? Yes, of unknown ones. */
-bool clock_is_behind_locked(u32 actor, struct epoch earlier);
-/* The same with what those in @streams have done, too. */
+struct epoch clock_act_locked(const struct hazard_stream *stream);
+
+/* How something comes to what an actor did last. */
+enum clock_order {
+	ORDER_BEHIND,		/* it comes before that, or may do so */
+	ORDER_MISSING,
+	ORDER_NONE,		/* one is captured, and there is none to miss */
+};
+enum clock_order clock_order_locked(u32 actor, struct epoch earlier);
+/* ORDER_BEHIND to what one of those streams has done? */
 bool clock_any_behind_locked(const struct hazard_stream *streams, u32 n,
 			     struct epoch earlier);
+/* Was it put into a graph, and not run, as far as the CPU knows? */
+bool clock_is_captured_locked(struct epoch e);
 
-void clock_record_locked(u64 event, struct hazard_stream stream);
-void clock_wait_locked(struct hazard_stream stream, u64 event);
-/* What @later does from now on comes after what @earlier did. */
-void clock_order_locked(struct hazard_stream later,
-			struct hazard_stream earlier);
-/* SLABDEV_HAZARD_HOST: the CPU waits for everybody. */
-void clock_sync_locked(struct hazard_stream stream);
+/* The CPU has waited for the stream; SLABDEV_HAZARD_HOST: for everybody. */
+void clock_sync_locked(const struct hazard_stream *stream);
+/* No launch of what was captured for @graph runs, or will. */
+void clock_end_graph_locked(const void *graph);
+/* Nothing that was ever done, or captured, goes on. */
+void clock_end_all_locked(void);
+/* What belongs to capture @from belongs to @to. */
+void clock_join_captures_locked(u64 to, u64 from);
 /* True once: not all streams can be followed. */
 bool clock_take_overflow_locked(void);
-/* Forget every stream and event; for tests. */
+/* Forget every stream; for tests. */
 void clock_reset_locked(void);
+
+/* ---- For hazard_event.c -------------------------------------------------- */
+
+/* Around whatever a stream, or the CPU, does: its actor, or ACTOR_UNKNOWN. */
+u32 clock_begin_locked(const struct hazard_stream *stream);
+void clock_end_locked(u32 actor);
+void clock_join_locked(struct clock *to, const struct clock *from);
+/* @actor comes after everything that there is. */
+void clock_join_all_locked(u32 actor);
+/* Does the CPU know all of it? */
+bool clock_is_known_locked(const struct clock *c);
 
 #endif /* SLAB_HAZARD_CLOCK_H */

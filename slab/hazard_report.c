@@ -117,6 +117,18 @@ static void tell_early_free(struct report *r, const struct finding *f)
 		    a.stream);
 }
 
+static void tell_freed_under_graph(struct report *r, const struct finding *f)
+{
+	struct words a = words_of(&f->access), d = words_of(&f->free);
+
+	tell_object(r, f);
+	report_line(r, "captured  on %s at %s", a.stream, a.site);
+	report_line(r, "freed     on %s at %s", d.stream, d.site);
+	report_line(r, "missing: slabdev_use(object, %s) in the capture",
+		    a.stream);
+	report_line(r, "  (or slabdev_graph_release() before the free)");
+}
+
 static void tell_access_freed(struct report *r, const struct finding *f)
 {
 	struct words a = words_of(&f->access), d = words_of(&f->free);
@@ -147,6 +159,10 @@ static const struct {
 	[HAZARD_EARLY_FREE] = {
 		"Stream hazard: freed while another stream may still use it",
 		tell_early_free
+	},
+	[HAZARD_FREED_UNDER_GRAPH] = {
+		"Stream hazard: freed while a graph may still use it",
+		tell_freed_under_graph
 	},
 	[HAZARD_ACCESS_FREED] = {
 		"Stream hazard: accessed after the free", tell_access_freed

@@ -9,6 +9,7 @@ enum hazard_kind {
 	HAZARD_NONE,
 	HAZARD_EARLY_ACCESS,	/* not behind the allocation */
 	HAZARD_EARLY_FREE,	/* not behind an access, or the allocation */
+	HAZARD_FREED_UNDER_GRAPH, /* that may be launched and has it not */
 	HAZARD_ACCESS_FREED,
 	HAZARD_NO_OBJECT,
 };

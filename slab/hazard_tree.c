@@ -30,19 +30,30 @@ struct access *access_add_locked(struct record *r)
 	return a;
 }
 
-void access_prune_locked(struct record *r, u32 actor)
+void access_prune_locked(struct record *r, const struct hazard_stream *stream)
 {
 	struct access **at = &r->accesses, *a;
 
 	while (*at) {
 		a = *at;
-		if (!clock_is_behind_locked(actor, a->deed.epoch)) {
+		if (!clock_any_behind_locked(stream, 1, a->deed.epoch)) {
 			at = &a->next;
 			continue;
 		}
 		*at = a->next;
 		metapool_free(&access_pool, a);
 	}
+}
+
+void access_drop_locked(struct record *r)
+{
+	struct access *a, *next;
+
+	for (a = r->accesses; a; a = next) {
+		next = a->next;
+		metapool_free(&access_pool, a);
+	}
+	r->accesses = NULL;
 }
 
 /* ---- The tree ------------------------------------------------------------ */
@@ -87,12 +98,7 @@ static struct record *merge(struct record *low, struct record *high)
 
 static void discard(struct record *r)
 {
-	struct access *a, *next;
-
-	for (a = r->accesses; a; a = next) {
-		next = a->next;
-		metapool_free(&access_pool, a);
-	}
+	access_drop_locked(r);
 	metapool_free(&record_pool, r);
 }
 
@@ -172,6 +178,33 @@ struct record *tree_add_locked(const void *space, u64 start, u64 end)
 	r->space = space;
 	root = with(root, r);
 	return r;
+}
+
+/* The first that begins at @addr or above. */
+static struct record *find_above(u64 addr)
+{
+	struct record *r = root, *best = NULL;
+
+	while (r) {
+		if (r->start < addr) {
+			r = r->right;
+			continue;
+		}
+		best = r;
+		r = r->left;
+	}
+	return best;
+}
+
+void tree_each_locked(const void *space,
+		      void (*each)(struct record *r, const void *arg),
+		      const void *arg)
+{
+	struct record *r;
+
+	for (r = find_above(0); r; r = find_above(r->end))
+		if (!space || r->space == space)
+			each(r, arg);
 }
 
 /* What is left of a tree without a space's records. */

@@ -34,6 +34,7 @@ struct record {
 	u64 start, end;		/* addresses */
 	const void *space;
 	bool freed;
+	bool waited;		/* the free waits for the allocation anyway */
 	u32 nr_uses;
 	struct deed alloc, free;
 	struct hazard_stream use[HAZARD_USES];
@@ -47,10 +48,16 @@ struct record *tree_find_locked(u64 addr);
 struct record *tree_add_locked(const void *space, u64 start, u64 end);
 /* All of a space; NULL: of all spaces. */
 void tree_forget_locked(const void *space);
+/* Call @each for all of a space; NULL: of all spaces. */
+void tree_each_locked(const void *space,
+		      void (*each)(struct record *r, const void *arg),
+		      const void *arg);
 
 /* NULL: no host memory. */
 struct access *access_add_locked(struct record *r);
-/* Forget those that come before what @actor did last. */
-void access_prune_locked(struct record *r, u32 actor);
+/* Forget those that come before what the stream did last. */
+void access_prune_locked(struct record *r, const struct hazard_stream *stream);
+/* Forget them all. */
+void access_drop_locked(struct record *r);
 
 #endif /* SLAB_HAZARD_TREE_H */

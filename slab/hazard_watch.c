@@ -8,8 +8,8 @@
 void hazard_begin(void)
 {
 	static const struct queue_observer observer = {
-		.waits = hazard_order,
-		.is_done = hazard_sync,
+		.mark = hazard_mark,
+		.pass = hazard_pass,
 	};
 
 	hazard_activate();
@@ -42,18 +42,20 @@ static struct hazard_call call(const struct slabdev *sd,
 void hazard_saw_alloc(struct slabdev *sd, const void *p, u64 usable,
 		      const struct order *o)
 {
-	bool complete = sd->host_order && o->stream == sd->bound;
+	bool complete = sd->host_order && o->stream == sd->bound &&
+			!sd->bound_captured;
 	struct hazard_call by = call(sd, complete ? SLABDEV_HAZARD_HOST :
 						    o->handle);
 
 	hazard_alloc(&by, (u64)(uintptr_t)p, usable);
 }
 
-void hazard_saw_free(struct slabdev *sd, u64 offset, const struct order *o)
+void hazard_saw_free(struct slabdev *sd, u64 offset, const struct order *o,
+		     bool held)
 {
 	struct hazard_call by = call(sd, o->handle);
 
-	(void)hazard_free(&by, space_addr(sd, offset));
+	(void)hazard_free(&by, space_addr(sd, offset), held);
 }
 
 void hazard_saw_use(struct slabdev *sd, const void *p, slabdev_stream_t stream)

@@ -10,6 +10,7 @@
 #ifndef SLAB_HAZARD_WATCH_H
 #define SLAB_HAZARD_WATCH_H
 
+#include "slab/hazard.h"
 #include "slab/slab.h"
 #include "slab/stream.h"
 
@@ -18,8 +19,8 @@ void hazard_begin(void) __cold;
 void hazard_keep_site(const void *site) __cold;
 void hazard_saw_alloc(struct slabdev *sd, const void *p, u64 usable,
 		      const struct order *o) __cold;
-void hazard_saw_free(struct slabdev *sd, u64 offset,
-		     const struct order *o) __cold;
+void hazard_saw_free(struct slabdev *sd, u64 offset, const struct order *o,
+		     bool held) __cold;
 void hazard_saw_use(struct slabdev *sd, const void *p,
 		    slabdev_stream_t stream) __cold;
 
@@ -39,11 +40,40 @@ static inline void *watch_alloc(struct slabdev *sd, void *p, u64 usable,
 	return p;
 }
 
+/* @held: a graph has it. */
 static inline void watch_free(struct slabdev *sd, u64 offset,
-			      const struct order *o)
+			      const struct order *o, bool held)
 {
 	if (unlikely(sd->hazard))
-		hazard_saw_free(sd, offset, o);
+		hazard_saw_free(sd, offset, o, held);
+}
+
+/* The stream's work so far is all that uses of it are waited for. */
+static inline void watch_detach(const struct slabdev *sd,
+				slabdev_stream_t stream)
+{
+	if (unlikely(sd->hazard))
+		hazard_detach(sd, stream);
+}
+
+static inline void watch_capture(const struct slabdev *sd,
+				 slabdev_stream_t stream, const void *graph)
+{
+	if (unlikely(sd->hazard))
+		hazard_capture_begin(stream, graph);
+}
+
+static inline void watch_capture_end(const struct slabdev *sd,
+				     const void *graph)
+{
+	if (unlikely(sd->hazard))
+		hazard_capture_end(graph);
+}
+
+static inline void watch_release(const struct slabdev *sd, const void *graph)
+{
+	if (unlikely(sd->hazard))
+		hazard_graph_release(graph);
 }
 
 static inline int watch_use(struct slabdev *sd, int err, const void *p,

@@ -364,8 +364,11 @@ static int get_one(struct heap *h, struct class *c, unsigned int flags,
 		   slot_t *slot)
 {
 	struct order o = order_of_heap(h);
-	int n = order_get(c, slot, 1, 1, flags, &o);
+	int n;
 
+	if (h->stream && pending_take_slot(c, h->stream, slot))
+		return 1;
+	n = order_get(c, slot, 1, 1, flags, &o);
 	return n < 0 ? n : 1;
 }
 

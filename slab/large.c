@@ -84,7 +84,7 @@ static int find_slices(struct slabdev *sd, u64 usable, u64 align, bool *huge,
 	*slice = find_free(sd, (u32)n, max(align, SLICE_SIZE),
 			   flags & GET_QUIET);
 	*huge = *slice == RANGE_NONE;
-	return *huge ? reclaim_huge(sd, (u32)n, flags, slice) : 0;
+	return *huge ? reclaim_huge(sd, (u32)n, NULL, flags, slice) : 0;
 }
 
 /*
@@ -203,7 +203,7 @@ void large_free(struct slabdev *sd, u64 offset, const struct order *o,
 	heap_count_free(heap_get(sd), sd->class[CLASS_LARGE],
 			sd->slabs[slice].size);
 	if (g) {
-		graph_put(g, offset, note);
+		graph_put(g, o, offset, note);
 		return;
 	}
 	if (note || !order_is_bound(o))

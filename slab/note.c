@@ -4,6 +4,7 @@
 
 #include "core/log.h"
 #include "slab/class.h"
+#include "slab/graph.h"
 #include "slab/note.h"
 #include "slab/pending.h"
 #include "slab/tiny.h"
@@ -175,7 +176,7 @@ bool note_is_exported(struct slabdev *sd, u64 offset)
 	return exported;
 }
 
-/* ---- All of them ---------------------------------------------------------- */
+/* ---- All of them -------------------------------------------------------- */
 
 void note_each_locked(struct slabdev *sd,
 		      void (*each)(struct slabdev *sd, struct note *n,
@@ -192,7 +193,7 @@ void note_each_locked(struct slabdev *sd,
 		}
 }
 
-/* ---- A used stream ends ---------------------------------------------------- */
+/* ---- A used stream ends ------------------------------------------------- */
 
 struct ending {
 	slabdev_stream_t stream;
@@ -243,7 +244,7 @@ int notes_end_stream(struct slabdev *sd, slabdev_stream_t stream)
 	return e.err ? e.err : e.nr != 0;
 }
 
-/* ---- After a fork, and the end ---------------------------------------------- */
+/* ---- After a fork, and the end ------------------------------------------ */
 
 static void forget_note(struct slabdev *sd, struct note *n, void *arg)
 {
@@ -255,8 +256,10 @@ static void forget_note(struct slabdev *sd, struct note *n, void *arg)
 
 void notes_forget(struct slabdev *sd)
 {
+	lock_acquire(&sd->notes.lock);
 	note_each_locked(sd, forget_note, NULL);
-	list_init(&sd->graphs);
+	graphs_forget(sd);
+	lock_release(&sd->notes.lock);
 }
 
 static void forget_uses(struct slabdev *sd, struct note *n, void *arg)

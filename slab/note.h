@@ -3,12 +3,12 @@
  * note.h - what is to be remembered of single objects.
  *
  * Most objects need no more than their tag. A *note* is for those that other
- * streams use (slabdev_use), that a graph has (graph.h), or that another process
- * may have (share.c). The tag of a noted object has the code CODE_NOTED in place
- * of its class's, so that every free of it takes the slow path, where the note
- * says what has to be done first; its class is found by its slab. Tiny objects
- * have no tag, and no fast free either: their notes are looked for when there
- * are any.
+ * streams use (slabdev_use), that a graph has (graph.h), or that another
+ * process may have (share.c). The tag of a noted object has the code
+ * CODE_NOTED in place of its class's, so that every free of it takes the slow
+ * path, where the note says what has to be done first; its class is found by
+ * its slab. Tiny objects have no tag, and no fast free either: their notes are
+ * looked for when there are any.
  *
  * Invariant: a live object of a granule or more has CODE_NOTED exactly if it
  * has a note. It is set last and taken away first, by whoever owns the object:
@@ -38,6 +38,7 @@ struct note {
 	u32 nr_graphs;		/* that have it */
 	struct graph *graph[NOTE_GRAPHS];
 	u32 exports;		/* to other processes */
+	bool elsewhere;		/* held: others may be using it yet */
 	u32 nr;
 	struct use use[NOTE_USES];
 };
@@ -46,7 +47,7 @@ void notes_init(struct slabdev *sd);
 void notes_fini(struct slabdev *sd);
 /* The space closes: no event is needed any more. */
 void notes_end(struct slabdev *sd);
-/* In the child of a fork: neither streams nor graphs are there. */
+/* In the child of a fork, no lock held: there are no streams and no graphs. */
 void notes_forget(struct slabdev *sd);
 
 /* The note of an object; NULL: it has none. */

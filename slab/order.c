@@ -93,7 +93,8 @@ void order_put(struct heap *own, struct class *c, slot_t slot,
 
 	/* First: a heap would let the fast paths find the stream again. */
 	if (o->stream && load_acquire(&o->stream->graph)) {
-		graph_put(o->stream->graph, slot_offset(c, slot), NULL);
+		graph_put(o->stream->graph, o, slot_offset(c, slot),
+			  NULL);
 		return;
 	}
 	h = heap_for(own, o);
@@ -137,6 +138,12 @@ static u32 get_by_waiting(struct class *c, slot_t *to, u32 most,
 	return 0;
 }
 
+/* Without a stream memory is handed out to whom no stream can wait for. */
+static bool is_for_cpu(const struct slabdev *sd)
+{
+	return !sd->stream || sd->host_order;
+}
+
 int order_get(struct class *c, slot_t *to, u32 least, u32 most,
 	      unsigned int flags, const struct order *o)
 {
@@ -149,7 +156,7 @@ int order_get(struct class *c, slot_t *to, u32 least, u32 most,
 		pending_notice_capture(c->sd, o->handle);
 	}
 	if (!(READ_ONCE(c->sd->policy_flags) & SLABDEV_POLICY_STREAM_WAITS) ||
-	    (order_is_bound(o) && !c->sd->stream) ||
+	    (order_is_bound(o) && is_for_cpu(c->sd)) ||
 	    READ_ONCE(c->sd->streams.nr_captures))
 		return class_get(c, to, least, most, flags);
 	error_save(text);

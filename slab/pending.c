@@ -3,12 +3,20 @@
 #include <errno.h>
 
 #include "core/log.h"
+#include "core/os.h"
 #include "slab/alloc.h"
 #include "slab/barn.h"
 #include "slab/class.h"
 #include "slab/heap.h"
 #include "slab/note.h"
 #include "slab/pending_private.h"
+#include "slab/visit.h"
+
+/* Others may have some taken out, or free more: whoever waits for all that is
+ * pending looks again so often, .. */
+#define WAIT_ROUNDS 8u
+/* .. each time after at most so many times 100 us. */
+#define ASKER_TRIES 10000u
 
 void pendings_init(struct slabdev *sd, u64 budget)
 {
@@ -19,22 +27,21 @@ void pendings_init(struct slabdev *sd, u64 budget)
 
 /* ---- The end of waiting ------------------------------------------------ */
 
-static void free_sheaves(struct slabdev *sd, struct sheaf *s)
+static void free_sheaf(struct slabdev *sd, struct sheaf *s)
 {
-	struct sheaf *next;
-
-	for (; s; s = next) {
-		next = s->next;
-		pending_unbook(sd->class[s->class], s->n);
-		s->domain = DOMAIN_COMPLETE;
-		sheaf_return(sd, s);
-	}
+	pending_unbook(sd->class[s->class], s->n);
+	s->domain = DOMAIN_COMPLETE;
+	sheaf_return(sd, s);
 }
 
-/* All work on it is done: what the record has is free. */
+/* All work on it is done: what the record has is free. Once it is, nothing of
+ * the caller's keeps its class. */
 static void complete(struct slabdev *sd, struct pending *p)
 {
-	free_sheaves(sd, p->sheaves);
+	u32 side = visit_begin(sd);
+
+	if (p->sheaf)
+		free_sheaf(sd, p->sheaf);
 	if (p->class) {
 		pending_unbook(p->class, 1);
 		class_put(p->class, &p->slot, 1, DOMAIN_COMPLETE);
@@ -43,6 +50,7 @@ static void complete(struct slabdev *sd, struct pending *p)
 		pending_unbook_large(sd, p->large);
 		large_give_back(sd, p->large, DOMAIN_COMPLETE);
 	}
+	visit_end(sd, side);
 	pending_retire(sd, p);
 }
 
@@ -102,6 +110,236 @@ static void keep_held(struct slabdev *sd, struct pending *p)
 	lock_acquire(&sd->pendings.lock);
 	pending_push_locked(&sd->pendings.held, p);
 	lock_release(&sd->pendings.lock);
+}
+
+/* ---- Asking ----------------------------------------------------------- */
+
+/* 0: everything that the record waited for is done. */
+static int ask(struct slabdev *sd, struct pending *p, bool wait)
+{
+	int err = 0;
+
+	while (!err && p->nr_events) {
+		u64 event = p->event[p->nr_events - 1];
+
+		if (wait) {
+			err = vmm_event_wait(&sd->vmm, event);
+		} else {
+			err = vmm_event_query(&sd->vmm, event);
+			shared_add(&sd->rec->event_queries, 1);
+		}
+		if (!err)
+			p->nr_events--;
+	}
+	return err;
+}
+
+void pending_put_back(struct slabdev *sd, struct pending *p, int err)
+{
+	if (err == -EXDEV) {
+		keep_held(sd, p);
+		return;
+	}
+	lock_acquire(&sd->pendings.lock);
+	if (p->stream)
+		pending_prepend_locked(sd, p);
+	else
+		pending_append_locked(sd, p);
+	lock_release(&sd->pendings.lock);
+}
+
+static u32 length(struct slabdev *sd, struct stream *st)
+{
+	struct pending **first, **last, *p;
+	u32 n = 0;
+
+	pending_queue_of(sd, st, &first, &last);
+	lock_acquire(&sd->pendings.lock);
+	for (p = *first; p; p = p->next)
+		n++;
+	lock_release(&sd->pendings.lock);
+	return n;
+}
+
+/* Ask the first @most of a queue. In the queue of a stream nothing behind one
+ * that is not done is. */
+static int drain(struct slabdev *sd, struct stream *st, u32 most, bool wait)
+{
+	struct pending *p;
+	int err, first_err = 0;
+
+	while (most-- && (p = pending_take_first(sd, st))) {
+		err = ask(sd, p, wait);
+		if (!err)
+			complete(sd, p);
+		else
+			pending_put_back(sd, p, err);
+		pending_end_asking(sd);
+		if (!err)
+			continue;
+		if (!first_err && err != -EXDEV)
+			first_err = err;
+		if (st)
+			break;
+	}
+	return first_err;
+}
+
+/* Somebody waits for all of it: who only asks would be in the way. */
+static bool is_waited_for(const struct slabdev *sd)
+{
+	return READ_ONCE(sd->pendings.nr_waiting);
+}
+
+bool pending_any(struct slabdev *sd)
+{
+	return READ_ONCE(sd->rec->pending_bytes) != 0;
+}
+
+static int drain_all(struct slabdev *sd, bool wait)
+{
+	u32 i, end = READ_ONCE(sd->streams.end);
+	int err, first_err = 0;
+	struct stream *st;
+
+	for (i = 0; i < end; i++) {
+		st = pending_hold_stream(sd, i);
+		if (!st)
+			continue;
+		err = drain(sd, st, length(sd, st), wait);
+		pending_drop_stream(sd, st);
+		if (!first_err)
+			first_err = err;
+	}
+	err = drain(sd, NULL, length(sd, NULL), wait);
+	return first_err ? first_err : err;
+}
+
+void pending_poll(struct slabdev *sd)
+{
+	char text[ERROR_TEXT_MAX];
+
+	/* Nothing is asked while a capture runs. */
+	if (!pending_any(sd) || READ_ONCE(sd->streams.nr_captures) ||
+	    is_waited_for(sd))
+		return;
+	error_save(text);
+	change_begin(sd);
+	(void)drain_all(sd, false);
+	change_end(sd);
+	error_restore(text);
+}
+
+/* After a free on it: one query, so that what comes also goes. */
+static void poll_one(struct slabdev *sd, struct stream *st)
+{
+	char text[ERROR_TEXT_MAX];
+
+	if (READ_ONCE(sd->streams.nr_captures) || is_waited_for(sd))
+		return;
+	error_save(text);
+	if (READ_ONCE(sd->rec->pending_bytes) > sd->pendings.budget)
+		(void)drain_all(sd, false);
+	else
+		(void)drain(sd, st, 1, false);
+	error_restore(text);
+}
+
+/* ---- Waiting ---------------------------------------------------------- */
+
+static struct pending *take_unproven(struct slabdev *sd)
+{
+	struct pending *p;
+
+	lock_acquire(&sd->pendings.lock);
+	p = sd->pendings.unproven;
+	sd->pendings.unproven = NULL;
+	if (p)
+		pending_begin_asking_locked(sd);
+	lock_release(&sd->pendings.lock);
+	return p;
+}
+
+/* What has no event: the device as a whole is waited for. */
+static int settle_unproven(struct slabdev *sd)
+{
+	struct pending *p = take_unproven(sd), *next;
+	int err;
+
+	if (!p)
+		return 0;
+	err = streams_quiesce(sd);
+	for (; p; p = next) {
+		next = p->next;
+		if (err) {
+			keep_unproven(sd, p);
+		} else {
+			p->nr_events = 0;
+			complete(sd, p);
+		}
+	}
+	pending_end_asking(sd);
+	return err;
+}
+
+static bool others_ask(struct slabdev *sd)
+{
+	return READ_ONCE(sd->pendings.nr_asked);
+}
+
+/* Records that others had taken out to ask when the wait began come back, or
+ * what they have is free. */
+static void wait_for_askers(struct slabdev *sd)
+{
+	u32 i;
+
+	for (i = 0; i < ASKER_TRIES && others_ask(sd); i++)
+		os_sleep_us(100);
+}
+
+/* Did one come back after its queue was looked at? */
+static bool any_left(struct slabdev *sd)
+{
+	u32 i, end = READ_ONCE(sd->streams.end);
+	struct stream *st;
+	bool any;
+
+	lock_acquire(&sd->pendings.lock);
+	any = others_ask(sd) || sd->pendings.loose || sd->pendings.unproven;
+	for (i = 0; i < end && !any; i++) {
+		st = load_acquire(&sd->streams.of[i]);
+		any = st && st->first;
+	}
+	lock_release(&sd->pendings.lock);
+	return any;
+}
+
+static int wait_for_records(struct slabdev *sd)
+{
+	int err = drain_all(sd, true), unproven_err = settle_unproven(sd);
+
+	return err ? err : unproven_err;
+}
+
+int pending_wait(struct slabdev *sd)
+{
+	u32 rounds = 0;
+	int err;
+
+	if (!pending_any(sd))
+		return 0;
+	if (READ_ONCE(sd->streams.nr_captures))
+		return -EAGAIN;
+	shared_add(&sd->rec->host_waits, 1);
+	shared_add(&sd->pendings.nr_waiting, 1);
+	change_begin(sd);
+	do {
+		wait_for_askers(sd);
+		err = wait_for_records(sd);
+	} while (!err && ++rounds < WAIT_ROUNDS && any_left(sd));
+	change_end(sd);
+	shared_sub(&sd->pendings.nr_waiting, 1);
+	return err;
 }
 
 /* ---- Adding ----------------------------------------------------------- */
@@ -177,7 +415,8 @@ static void submit(struct slabdev *sd, struct pending *p,
 		   const struct order *o, const struct use *used, u32 nr)
 {
 	char text[ERROR_TEXT_MAX];
-	int err = 0;
+	struct stream *queue;
+	int err;
 
 	if (sd->pendings.all_done) {
 		complete(sd, p);
@@ -193,182 +432,10 @@ static void submit(struct slabdev *sd, struct pending *p,
 		keep_unproven(sd, p);
 	} else {
 		p->stream = nr ? NULL : queue_stream(o);
+		queue = p->stream;
 		pending_append(sd, p);
+		poll_one(sd, queue);
 	}
-}
-
-/* ---- Asking ----------------------------------------------------------- */
-
-/* 0: everything that the record waited for is done. */
-static int ask(struct slabdev *sd, struct pending *p, bool wait)
-{
-	int err = 0;
-
-	while (!err && p->nr_events) {
-		u64 event = p->event[p->nr_events - 1];
-
-		if (wait) {
-			err = vmm_event_wait(&sd->vmm, event);
-		} else {
-			err = vmm_event_query(&sd->vmm, event);
-			shared_add(&sd->rec->event_queries, 1);
-		}
-		if (!err)
-			p->nr_events--;
-	}
-	return err;
-}
-
-/* Not done: back where it was. True: it may be soon. */
-static void put_back(struct slabdev *sd, struct pending *p, int err)
-{
-	if (err == -EXDEV) {
-		keep_held(sd, p);
-		return;
-	}
-	lock_acquire(&sd->pendings.lock);
-	if (p->stream)
-		pending_prepend_locked(sd, p);
-	else
-		pending_append_locked(sd, p);
-	lock_release(&sd->pendings.lock);
-}
-
-static u32 length(struct slabdev *sd, struct stream *st)
-{
-	struct pending **first, **last, *p;
-	u32 n = 0;
-
-	pending_queue_of(sd, st, &first, &last);
-	lock_acquire(&sd->pendings.lock);
-	for (p = *first; p; p = p->next)
-		n++;
-	lock_release(&sd->pendings.lock);
-	return n;
-}
-
-/* Ask the first @most of a queue. In the queue of a stream nothing behind one
- * that is not done is. */
-static int drain(struct slabdev *sd, struct stream *st, u32 most, bool wait)
-{
-	struct pending *p;
-	int err, first_err = 0;
-
-	while (most-- && (p = pending_take_first(sd, st))) {
-		err = ask(sd, p, wait);
-		if (!err) {
-			complete(sd, p);
-			continue;
-		}
-		put_back(sd, p, err);
-		if (!first_err && err != -EXDEV)
-			first_err = err;
-		if (st)
-			break;
-	}
-	return first_err;
-}
-
-bool pending_any(struct slabdev *sd)
-{
-	return READ_ONCE(sd->rec->pending_bytes) != 0;
-}
-
-static int drain_all(struct slabdev *sd, bool wait)
-{
-	int err, first_err = 0;
-	struct stream *st;
-	u32 i, n, end = READ_ONCE(sd->streams.end);
-
-	for (i = 0; i <= end && i < STREAM_MAX; i++) {
-		st = i < end ? load_acquire(&sd->streams.of[i]) : NULL;
-		if (!st && i < end)
-			continue;
-		n = length(sd, st);
-		err = n ? drain(sd, st, n, wait) : 0;
-		if (!first_err)
-			first_err = err;
-	}
-	return first_err;
-}
-
-void pending_poll(struct slabdev *sd)
-{
-	char text[ERROR_TEXT_MAX];
-
-	/* Nothing is asked while a capture runs. */
-	if (!pending_any(sd) || READ_ONCE(sd->streams.nr_captures))
-		return;
-	error_save(text);
-	change_begin(sd);
-	(void)drain_all(sd, false);
-	change_end(sd);
-	error_restore(text);
-}
-
-/* After a free on it: one query, so that what comes also goes. */
-static void poll_one(struct slabdev *sd, struct stream *st)
-{
-	char text[ERROR_TEXT_MAX];
-
-	if (READ_ONCE(sd->streams.nr_captures))
-		return;
-	error_save(text);
-	if (READ_ONCE(sd->rec->pending_bytes) > sd->pendings.budget)
-		(void)drain_all(sd, false);
-	else
-		(void)drain(sd, st, 1, false);
-	error_restore(text);
-}
-
-/* ---- Waiting ---------------------------------------------------------- */
-
-static struct pending *take_unproven(struct slabdev *sd)
-{
-	struct pending *p;
-
-	lock_acquire(&sd->pendings.lock);
-	p = sd->pendings.unproven;
-	sd->pendings.unproven = NULL;
-	lock_release(&sd->pendings.lock);
-	return p;
-}
-
-/* What has no event: the device as a whole is waited for. */
-static int settle_unproven(struct slabdev *sd)
-{
-	struct pending *p = take_unproven(sd), *next;
-	int err;
-
-	if (!p)
-		return 0;
-	err = vmm_quiesce_device(&sd->vmm);
-	for (; p; p = next) {
-		next = p->next;
-		if (err) {
-			keep_unproven(sd, p);
-		} else {
-			p->nr_events = 0;
-			complete(sd, p);
-		}
-	}
-	return err;
-}
-
-int pending_wait(struct slabdev *sd)
-{
-	int err, unproven_err;
-
-	if (!pending_any(sd))
-		return 0;
-	if (READ_ONCE(sd->streams.nr_captures))
-		return -EAGAIN;
-	shared_add(&sd->rec->host_waits, 1);
-	change_begin(sd);
-	err = drain_all(sd, true);
-	unproven_err = settle_unproven(sd);
-	change_end(sd);
-	return err ? err : unproven_err;
 }
 
 /* ---- Public additions -------------------------------------------------- */
@@ -381,7 +448,7 @@ static bool wait_without_record(struct slabdev *sd)
 
 	error_save(text);
 	if (!sd->pendings.all_done)
-		err = vmm_quiesce_device(&sd->vmm);
+		err = streams_quiesce(sd);
 	error_restore(text);
 	if (!err)
 		return true;
@@ -405,10 +472,10 @@ void pending_add_sheaf(struct slabdev *sd, struct sheaf *s)
 	p = pending_new(sd);
 	if (!p) {
 		if (wait_without_record(sd))
-			free_sheaves(sd, s);
+			free_sheaf(sd, s);
 		return;
 	}
-	p->sheaves = s;
+	p->sheaf = s;
 	if (s->domain == DOMAIN_UNPROVEN && !sd->pendings.all_done) {
 		keep_unproven(sd, p);
 		return;
@@ -418,7 +485,6 @@ void pending_add_sheaf(struct slabdev *sd, struct sheaf *s)
 		o.handle = o.stream->handle;
 	}
 	submit(sd, p, &o, NULL, 0);
-	poll_one(sd, queue_stream(&o));
 }
 
 void pending_add_slot(struct class *c, slot_t slot, const struct order *o,
@@ -438,7 +504,6 @@ void pending_add_slot(struct class *c, slot_t slot, const struct order *o,
 	p->class = c;
 	p->slot = slot;
 	submit(sd, p, o, used, nr);
-	poll_one(sd, NULL);
 }
 
 void pending_add_large(struct slabdev *sd, u32 slice, const struct order *o,
@@ -456,66 +521,6 @@ void pending_add_large(struct slabdev *sd, u32 slice, const struct order *o,
 	}
 	p->large = slice;
 	submit(sd, p, o, used, nr);
-	poll_one(sd, queue_stream(o));
-}
-
-/* ---- Having a stream wait ---------------------------------------------- */
-
-static int make_wait(struct slabdev *sd, const struct pending *p,
-		     const struct order *o)
-{
-	int err = 0;
-	u32 i;
-
-	for (i = 0; i < p->nr_events && !err; i++)
-		err = vmm_stream_wait(&sd->vmm, o->handle, p->event[i]);
-	if (!err)
-		shared_add(&sd->rec->stream_waits, 1);
-	return err;
-}
-
-/* At most @most objects out of a record. */
-static u32 take_slots(struct pending *p, struct class *c, slot_t *to, u32 most)
-{
-	struct sheaf *s = p->sheaves;
-	u32 n = 0;
-
-	if (p->class) {
-		to[n++] = p->slot;
-		p->class = NULL;
-		return n;
-	}
-	while (n < most && s->n)
-		to[n++] = s->slot[--s->n];
-	if (!s->n) {
-		p->sheaves = NULL;
-		sheaf_drop(c, s);
-	}
-	return n;
-}
-
-u32 pending_adopt(struct class *c, const struct order *o, slot_t *to, u32 most)
-{
-	struct slabdev *sd = c->sd;
-	struct pending *p;
-	u32 n;
-
-	if (!READ_ONCE(c->rec->pending))
-		return 0;
-	p = pending_take_match(c);
-	if (!p)
-		return 0;
-	if (make_wait(sd, p, o)) {
-		put_back(sd, p, 0);
-		return 0;
-	}
-	n = take_slots(p, c, to, most);
-	pending_unbook(c, n);
-	if (p->sheaves)
-		put_back(sd, p, 0);
-	else
-		pending_retire(sd, p);
-	return n;
 }
 
 /* ---- The end, and a fork ------------------------------------------------ */
@@ -546,12 +551,13 @@ static void complete_list(struct slabdev *sd, struct pending *p)
 void pending_end(struct slabdev *sd)
 {
 	struct pending *held = sd->pendings.held;
+	struct pending *unproven = sd->pendings.unproven;
 	u32 i;
 
 	sd->pendings.all_done = true;
-	sd->pendings.held = NULL;
+	sd->pendings.held = sd->pendings.unproven = NULL;
 	complete_list(sd, held);
-	complete_list(sd, take_unproven(sd));
+	complete_list(sd, unproven);
 	for (i = 0; i < sd->streams.end; i++)
 		if (sd->streams.of[i])
 			pending_orphan(sd, sd->streams.of[i]);
@@ -567,6 +573,8 @@ void pendings_forget(struct slabdev *sd)
 
 	all->loose = all->loose_last = NULL;
 	all->unproven = all->held = all->unused = NULL;
+	all->nr_asked = 0;
+	all->nr_waiting = 0;
 	WRITE_ONCE(sd->rec->pending_bytes, 0);
 	WRITE_ONCE(sd->rec->large_pending, 0);
 	WRITE_ONCE(sd->rec->held_bytes, 0);

@@ -5,12 +5,12 @@
  * What leaves a stream's sheaves, and what is freed on a stream that is not
  * attached, belongs to nobody until the work that was in the stream by then is
  * done. A *pending* record has such objects, and the events that were recorded
- * after their free: one for a sheaf or two, one for each single object, one
+ * after their free: one for a sheaf, one for each single object, one
  * more for each stream that slabdev_use() was told of.
  *
  * The records of an attached stream are queued in the order of their events: if
  * one is not done, those behind it are not asked. The stream itself may take
- * its sheaves and large runs out again, since what it does next comes later. A
+ * what it has freed out again, since what it does next comes later. A
  * free that adds a record asks for one other: so a steady stream of frees costs
  * one record and one query a sheaf. Slow paths ask for all.
  *
@@ -37,7 +37,7 @@ struct use;
 struct pending {
 	struct pending *next;
 	struct stream *stream;	/* whose queue it is for; NULL: none */
-	struct sheaf *sheaves;	/* what it has: sheaves, .. */
+	struct sheaf *sheaf;	/* what it has: a sheaf, .. */
 	struct class *class;	/* .. or one object of a class, .. */
 	slot_t slot;
 	u32 large;		/* .. or a large object; RANGE_NONE */
@@ -62,6 +62,8 @@ void pending_add_large(struct slabdev *sd, u32 slice, const struct order *o,
 		       const struct use *used, u32 nr);
 /* A sheaf with objects of @c that @st itself has pending; NULL. */
 struct sheaf *pending_take_sheaf(struct class *c, struct stream *st);
+/* One such object, which had no sheaf; false: there is none. */
+bool pending_take_slot(struct class *c, struct stream *st, slot_t *slot);
 /* A large object of exactly @n slices, aligned; RANGE_NONE. */
 u32 pending_take_large(struct slabdev *sd, struct stream *st, u32 n, u64 align);
 
@@ -77,8 +79,13 @@ void pending_poll(struct slabdev *sd);
  * forbids to wait; or the first error of the backend.
  */
 int pending_wait(struct slabdev *sd);
-/* The queue of @st goes to those of no stream. */
+/* The queue of @st goes to those of no stream, and so does what comes later. */
 void pending_orphan(struct slabdev *sd, struct stream *st);
+/* Whoever looks into the queue of a stream without being on it holds it: NULL,
+ * there is none with the number. It is freed with the last reference, of which
+ * the table has one. */
+struct stream *pending_hold_stream(struct slabdev *sd, u32 number);
+void pending_drop_stream(struct slabdev *sd, struct stream *st);
 /* Slow paths ask: is work on @stream captured, and nobody said so? */
 void pending_notice_capture(struct slabdev *sd, slabdev_stream_t stream);
 /* Is anything? */

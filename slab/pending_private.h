@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pending_private.h - what pending.c and pending_queue.c share.
+ * pending_private.h - what the three files pending*.c share.
  */
 #ifndef SLAB_PENDING_PRIVATE_H
 #define SLAB_PENDING_PRIVATE_H
@@ -23,9 +23,20 @@ void pending_queue_of(struct slabdev *sd, struct stream *st,
 void pending_append_locked(struct slabdev *sd, struct pending *p);
 void pending_prepend_locked(struct slabdev *sd, struct pending *p);
 void pending_append(struct slabdev *sd, struct pending *p);
+/* Who has records taken out is counted in pendings.nr_asked, so that whoever
+ * waits for all can wait for those, too. */
+void pending_begin_asking_locked(struct slabdev *sd);
+/* The first of the queue, to be asked; counted. */
 struct pending *pending_take_first(struct slabdev *sd, struct stream *st);
+/* Not done: back to the front of its queue, or, of no stream, to the end; or to
+ * what a capture has (@err is -EXDEV). */
+void pending_put_back(struct slabdev *sd, struct pending *p, int err);
 void pending_push_locked(struct pending **list, struct pending *p);
-/* A record of any queue that has objects of the class; NULL: none. */
-struct pending *pending_take_match(const struct class *c);
+/* A record of any queue that has objects of the class; NULL: none. Counted as
+ * above; *@queue is held, or NULL. */
+struct pending *pending_take_match(const struct class *c,
+				   struct stream **queue);
+/* It is back, or free. */
+void pending_end_asking(struct slabdev *sd);
 
 #endif /* SLAB_PENDING_PRIVATE_H */

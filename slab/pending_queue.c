@@ -6,6 +6,10 @@
 #include "slab/barn.h"
 #include "slab/pending_private.h"
 
+/* Records that a stream looks at to find what it may have back: more are there
+ * when it frees what it does not ask for, and the search would not end. */
+#define OWN_TRIES 64u
+
 /* ---- Records ---------------------------------------------------------- */
 
 struct pending *pending_new(struct slabdev *sd)
@@ -26,7 +30,7 @@ struct pending *pending_new(struct slabdev *sd)
 	}
 	p->next = NULL;
 	p->stream = NULL;
-	p->sheaves = NULL;
+	p->sheaf = NULL;
 	p->class = NULL;
 	p->large = RANGE_NONE;
 	p->nr_events = 0;
@@ -85,10 +89,18 @@ void pending_queue_of(struct slabdev *sd, struct stream *st,
 	*last = st ? &st->last : &sd->pendings.loose_last;
 }
 
+/* Where it belongs: a stream that has gone has no queue. */
+static void find_place_locked(struct pending *p)
+{
+	if (p->stream && p->stream->gone)
+		p->stream = NULL;
+}
+
 void pending_append_locked(struct slabdev *sd, struct pending *p)
 {
 	struct pending **first, **last;
 
+	find_place_locked(p);
 	pending_queue_of(sd, p->stream, &first, &last);
 	p->next = NULL;
 	if (*last)
@@ -102,6 +114,7 @@ void pending_prepend_locked(struct slabdev *sd, struct pending *p)
 {
 	struct pending **first, **last;
 
+	find_place_locked(p);
 	pending_queue_of(sd, p->stream, &first, &last);
 	p->next = *first;
 	*first = p;
@@ -116,6 +129,18 @@ void pending_append(struct slabdev *sd, struct pending *p)
 	lock_release(&sd->pendings.lock);
 }
 
+void pending_begin_asking_locked(struct slabdev *sd)
+{
+	WRITE_ONCE(sd->pendings.nr_asked, sd->pendings.nr_asked + 1);
+}
+
+void pending_end_asking(struct slabdev *sd)
+{
+	lock_acquire(&sd->pendings.lock);
+	WRITE_ONCE(sd->pendings.nr_asked, sd->pendings.nr_asked - 1);
+	lock_release(&sd->pendings.lock);
+}
+
 struct pending *pending_take_first(struct slabdev *sd, struct stream *st)
 {
 	struct pending **first, **last, *p;
@@ -124,6 +149,7 @@ struct pending *pending_take_first(struct slabdev *sd, struct stream *st)
 	lock_acquire(&sd->pendings.lock);
 	p = *first;
 	if (p) {
+		pending_begin_asking_locked(sd);
 		*first = p->next;
 		if (!*first)
 			*last = NULL;
@@ -155,69 +181,107 @@ void pending_push_locked(struct pending **list, struct pending *p)
 
 /* ---- Taking out -------------------------------------------------------- */
 
-/* The record of @st's queue that has a sheaf of the class, and what is before
- * it there. */
-static struct pending *find_sheaf_locked(struct stream *st, const struct class *c,
-					 struct pending **before)
-{
-	struct pending *p;
+/* What a stream may have back of its own. */
+struct want {
+	const struct class *class;
+	u64 large;		/* bytes */
+	u64 align;
+};
 
-	*before = NULL;
-	for (p = st->first; p; p = p->next) {
-		if (p->sheaves && p->sheaves->class == c->id)
-			return p;
-		*before = p;
+typedef bool (*want_fn)(const struct slabdev *sd, const struct pending *p,
+			const struct want *w);
+
+static bool has_sheaf(const struct slabdev *sd, const struct pending *p,
+		      const struct want *w)
+{
+	(void)sd;
+	return p->sheaf && p->sheaf->class == w->class->id;
+}
+
+static bool has_slot(const struct slabdev *sd, const struct pending *p,
+		     const struct want *w)
+{
+	(void)sd;
+	return p->class == w->class;
+}
+
+static bool has_large(const struct slabdev *sd, const struct pending *p,
+		      const struct want *w)
+{
+	if (p->large == RANGE_NONE ||
+	    large_roundup(sd->slabs[p->large].size) != w->large)
+		return false;
+	return is_aligned(space_addr(sd, slice_offset(p->large)), w->align);
+}
+
+/* Out of the queue of a stream: the first record that has it, of those that
+ * are worth a look; NULL. */
+static struct pending *take_own(struct slabdev *sd, struct stream *st,
+				want_fn has, const struct want *w)
+{
+	struct pending *p, *before = NULL;
+	u32 tries = OWN_TRIES;
+
+	if (stream_is_per_thread(st))
+		return NULL;
+	lock_acquire(&sd->pendings.lock);
+	for (p = st->first; p && !has(sd, p, w); p = p->next) {
+		before = p;
+		if (!--tries)
+			break;
 	}
-	return NULL;
+	if (!tries)
+		p = NULL;
+	if (p)
+		unlink_locked(sd, st, before, p);
+	lock_release(&sd->pendings.lock);
+	return p;
 }
 
 struct sheaf *pending_take_sheaf(struct class *c, struct stream *st)
 {
-	struct slabdev *sd = c->sd;
-	struct pending *p, *before;
+	struct want w = { .class = c };
+	struct pending *p;
 	struct sheaf *s;
 
-	if (!READ_ONCE(c->rec->pending) || stream_is_per_thread(st))
+	if (!READ_ONCE(c->rec->pending))
 		return NULL;
-	lock_acquire(&sd->pendings.lock);
-	p = find_sheaf_locked(st, c, &before);
-	if (p)
-		unlink_locked(sd, st, before, p);
-	lock_release(&sd->pendings.lock);
+	p = take_own(c->sd, st, has_sheaf, &w);
 	if (!p)
 		return NULL;
-	s = p->sheaves;
-	p->sheaves = NULL;
+	s = p->sheaf;
+	p->sheaf = NULL;
 	pending_unbook(c, s->n);
-	pending_retire(sd, p);
+	pending_retire(c->sd, p);
 	return s;
 }
 
-static bool is_large_of(const struct slabdev *sd, const struct pending *p,
-			u32 n, u64 align)
+bool pending_take_slot(struct class *c, struct stream *st, slot_t *slot)
 {
-	u64 addr;
+	struct want w = { .class = c };
+	struct pending *p;
 
-	if (p->large == RANGE_NONE ||
-	    large_roundup(sd->slabs[p->large].size) != slice_offset(n))
+	if (!READ_ONCE(c->rec->pending))
 		return false;
-	addr = space_addr(sd, slice_offset(p->large));
-	return is_aligned(addr, align);
+	p = take_own(c->sd, st, has_slot, &w);
+	if (!p)
+		return false;
+	*slot = p->slot;
+	p->class = NULL;
+	pending_unbook(c, 1);
+	pending_retire(c->sd, p);
+	return true;
 }
 
 u32 pending_take_large(struct slabdev *sd, struct stream *st, u32 n, u64 align)
 {
-	struct pending *p, *before = NULL;
+	struct want w = { .large = slice_offset(n), .align = align };
+	struct pending *p;
 	u32 slice;
 
-	if (!READ_ONCE(sd->rec->large_pending) || stream_is_per_thread(st))
+	if (!READ_ONCE(sd->rec->large_pending))
 		return RANGE_NONE;
-	lock_acquire(&sd->pendings.lock);
-	for (p = st->first; p && !is_large_of(sd, p, n, align); p = p->next)
-		before = p;
-	if (p)
-		unlink_locked(sd, st, before, p);
-	lock_release(&sd->pendings.lock);
+	p = take_own(sd, st, has_large, &w);
 	if (!p)
 		return RANGE_NONE;
 	slice = p->large;
@@ -233,7 +297,7 @@ static struct pending *take_match_locked(struct slabdev *sd, struct stream *st,
 
 	pending_queue_of(sd, st, &first, &last);
 	for (p = *first; p; p = p->next) {
-		if (p->class == c || (p->sheaves && p->sheaves->class == c->id))
+		if (p->class == c || (p->sheaf && p->sheaf->class == c->id))
 			break;
 		before = p;
 	}
@@ -242,11 +306,11 @@ static struct pending *take_match_locked(struct slabdev *sd, struct stream *st,
 	return p;
 }
 
-struct pending *pending_take_match(const struct class *c)
+struct pending *pending_take_match(const struct class *c, struct stream **queue)
 {
 	struct slabdev *sd = c->sd;
 	struct pending *p = NULL;
-	struct stream *st;
+	struct stream *st = NULL;
 	u32 i;
 
 	lock_acquire(&sd->pendings.lock);
@@ -255,10 +319,42 @@ struct pending *pending_take_match(const struct class *c)
 		if (st)
 			p = take_match_locked(sd, st, c);
 	}
+	*queue = p ? st : NULL;
+	if (*queue)
+		st->refs++;
 	if (!p)
 		p = take_match_locked(sd, NULL, c);
+	if (p)
+		pending_begin_asking_locked(sd);
 	lock_release(&sd->pendings.lock);
 	return p;
+}
+
+/* ---- Streams that go ---------------------------------------------------- */
+
+struct stream *pending_hold_stream(struct slabdev *sd, u32 number)
+{
+	struct stream *st;
+
+	lock_acquire(&sd->pendings.lock);
+	st = load_acquire(&sd->streams.of[number]);
+	if (st)
+		st->refs++;
+	lock_release(&sd->pendings.lock);
+	return st;
+}
+
+void pending_drop_stream(struct slabdev *sd, struct stream *st)
+{
+	bool last;
+
+	if (!st)
+		return;
+	lock_acquire(&sd->pendings.lock);
+	last = !--st->refs;
+	lock_release(&sd->pendings.lock);
+	if (last)
+		metapool_free(&sd->stream_pool, st);
 }
 
 void pending_orphan(struct slabdev *sd, struct stream *st)
@@ -266,9 +362,9 @@ void pending_orphan(struct slabdev *sd, struct stream *st)
 	struct pending *p;
 
 	lock_acquire(&sd->pendings.lock);
+	st->gone = true;
 	while ((p = st->first)) {
 		st->first = p->next;
-		p->stream = NULL;
 		pending_append_locked(sd, p);
 	}
 	st->last = NULL;

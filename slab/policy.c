@@ -79,12 +79,12 @@ int slabdev_set_policy(struct slabdev *sd, const struct slabdev_policy *user)
 	err = copy_struct_from_user(&policy, sizeof(policy), user, "policy");
 	if (err)
 		return err;
-	if (policy.mode < SLABDEV_RETAIN || policy.mode > SLABDEV_AGGRESSIVE ||
-	    (policy.flags & ~SLABDEV_POLICY_STREAM_WAITS))
+	if (policy.mode < SLABDEV_RETAIN || policy.mode > SLABDEV_AGGRESSIVE)
 		return error_set(-EINVAL, "policy.mode %u is none of the enum "
-				 "slabdev_policy_mode, or policy.flags %#x has "
-				 "bits that this version does not know",
-				 policy.mode, policy.flags);
+				 "slabdev_policy_mode", policy.mode);
+	if (policy.flags & ~SLABDEV_POLICY_STREAM_WAITS)
+		return error_set(-EINVAL, "policy.flags %#x has bits that this "
+				 "version does not know", policy.flags);
 	policy_apply(sd, &policy);
 	if (policy.mode == SLABDEV_AGGRESSIVE) {
 		/* Pairs with put_sheaves(): whoever has not seen the change

@@ -205,6 +205,8 @@ static int add_chunks(struct slabdev *sd, u32 first, u32 nr, u32 handle_chunks)
 		goto unlock;
 	if (!handle_chunks) {
 		range_alloc_at(&p->slices, slice, n);
+		for (i = 0; i < nr; i++)
+			chunk_of(p, first + i)->stamp = stamp;
 		goto unlock;
 	}
 	for (i = 0; i < nr; i++) {

@@ -56,15 +56,17 @@ void pool_fini(struct slabdev *sd);
 u32 pool_alloc(struct slabdev *sd, u32 n, u64 align, bool quiet);
 /* When a run that was just allocated was used last, or later. */
 stamp_t pool_stamp(struct slabdev *sd, u32 first, u32 n);
-/* Free a run that was used last at @stamp. Under SLABDEV_AGGRESSIVE gives emptied handles back at once; what
- * the backend refuses to take is lost, and the vmm reports it. */
+/* Free a run that was used last at @stamp. Under SLABDEV_AGGRESSIVE gives
+ * emptied handles back at once; what the backend refuses to take is lost, and
+ * the vmm reports it. */
 void pool_free(struct slabdev *sd, u32 first, u32 n, stamp_t stamp);
 
 /* What kind of memory is to be mapped. */
 enum pool_need {
 	NEED_ANY,
 	NEED_QUIET,	/* that no work uses any more */
-	NEED_STILL,	/* the same, and nothing may be unmapped or waited for */
+	NEED_STILL,	/* the same, and nothing may be unmapped, or waited
+			 * for */
 };
 
 /* Map chunks so that pool_alloc(@n, @align, @quiet) can succeed. */

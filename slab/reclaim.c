@@ -23,8 +23,8 @@ struct request {
 };
 
 /*
- * What was done last to find memory. Those up to STEP_GATHER come before mapping
- * more, the others after it was refused.
+ * What was done last to find memory. Those up to STEP_GATHER come before
+ * mapping more, the others after it was refused.
  */
 enum step {
 	STEP_LOOK, STEP_PENDING, STEP_KEPT, STEP_GATHER,
@@ -252,9 +252,10 @@ int reclaim_run(struct slabdev *sd, u32 n, u64 align, struct class *c,
 	return serve(&q);
 }
 
-int reclaim_huge(struct slabdev *sd, u32 n, unsigned int flags, u32 *slice)
+int reclaim_huge(struct slabdev *sd, u32 n, struct class *c,
+		 unsigned int flags, u32 *slice)
 {
-	struct request q = { sd, NULL, n, 0, flags, slice };
+	struct request q = { sd, c, n, 0, flags, slice };
 
 	return serve(&q);
 }
@@ -286,11 +287,12 @@ int reclaim_poll(struct slabdev *sd)
 		return 0;
 	switch (READ_ONCE(sd->policy)) {
 	case SLABDEV_TRIM:
-		return retained > keep ? give_back(sd, keep, false) : 0;
+		return retained > keep ?
+		       give_back(sd, keep, sd->same_layout) : 0;
 	case SLABDEV_AGGRESSIVE:
 		/* Two threads mapped, and one found what the other did. */
 		return retained >= sd->vmm.chunk_size ?
-		       give_back(sd, 0, false) : 0;
+		       give_back(sd, 0, sd->same_layout) : 0;
 	default:
 		return 0;
 	}

@@ -4,13 +4,13 @@
  *
  * A run of slices is looked for in this order, each step followed by a new
  * look: free slices; what streams have freed and is done; the empty slabs that
- * classes keep; if enough is free, but in pieces, what threads hold in their sheaves and barns, which may join them;
- * mapping more (where a huge object begins that has found no free slices);
- * vacant chunks elsewhere, whose handles can be mapped where the run needs
- * them; all sheaves and barns, of streams too; waiting for the device; the
- * shrinkers, as long as they free something.
- * Only then does the request fail, with a report. The cheap steps come first;
- * none of them holds a lock while the backend or a shrinker works.
+ * classes keep; if enough is free, but in pieces, what threads hold in their
+ * sheaves and barns, which may join them; mapping more (where a huge object
+ * begins that has found no free slices); vacant chunks elsewhere, whose
+ * handles can be mapped where the run needs them; all sheaves and barns, of
+ * streams too; waiting for the device; the shrinkers, as long as they free
+ * something. Only then does the request fail, with a report. The cheap steps
+ * come first; none of them holds a lock while the backend or a shrinker works.
  */
 #ifndef SLAB_RECLAIM_H
 #define SLAB_RECLAIM_H
@@ -28,9 +28,9 @@
  */
 int __must_check reclaim_run(struct slabdev *sd, u32 n, u64 align,
 			     struct class *c, unsigned int flags, u32 *slice);
-/* The same for a huge object of @n slices. */
-int __must_check reclaim_huge(struct slabdev *sd, u32 n, unsigned int flags,
-			      u32 *slice);
+/* The same for a handle of its own of @n slices. */
+int __must_check reclaim_huge(struct slabdev *sd, u32 n, struct class *c,
+			      unsigned int flags, u32 *slice);
 
 /* The empty slabs that classes keep become free slices. */
 void reclaim_kept(struct slabdev *sd);

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * report.c - slabdev_report() and slabdev_explain(): a space for people.
+ * report.c - slabdev_report() and slabdev_validate(): a space as a whole.
  */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "core/cancel.h"
 #include "core/log.h"
 #include "slab/alloc.h"
-#include "slab/badfree.h"
 #include "slab/space.h"
 #include "slab/stats.h"
 #include "slab/validate.h"
-#include "slab/visit.h"
 
 #define PERCENT(part, whole) \
 	((whole) ? 100.0 * (double)(part) / (double)(whole) : 0.0)
@@ -24,16 +21,10 @@ static void print_line(FILE *out, const char *name, u64 bytes, u64 mapped)
 		(unsigned long long)bytes, PERCENT(bytes, mapped));
 }
 
-/* What the memory is; "" where the spec says it already. */
-static const char *backing_beyond_spec(const struct slabdev *sd)
-{
-	return strcmp(sd->rec->backing, sd->spec) ? sd->rec->backing : "";
-}
-
 static void print_space(FILE *out, const struct slabdev *sd,
 			const struct slabdev_stats *st)
 {
-	const char *backing = backing_beyond_spec(sd);
+	const char *backing = space_backing(sd);
 
 	fprintf(out, "space %s (%s%s%s), limit %llu bytes\n", sd->name,
 		sd->spec, *backing ? ": " : "", backing,
@@ -90,57 +81,6 @@ int slabdev_report(struct slabdev *sd, FILE *out)
 	if (fflush(out) || ferror(out))
 		return error_set(-EIO, "the report could not be written");
 	return 0;
-}
-
-struct question {
-	const void *p;
-	char *buf;
-	size_t len;
-	int answer;
-};
-
-/* How the memory can be shared follows from what it is. */
-static void add_backing(const struct slabdev *sd, char *buf, size_t len)
-{
-	const char *backing = backing_beyond_spec(sd);
-	size_t n = strlen(buf);
-
-	if (*backing)
-		snprintf(buf + n, len - n, " (%s: %s)", sd->spec, backing);
-}
-
-/* True ends the search. */
-static bool explain_in(struct slabdev *sd, void *arg)
-{
-	struct question *q = arg;
-	struct place at;
-	u32 side;
-
-	side = visit_begin(sd);
-	lookup(sd, q->p, &at);
-	describe_place(sd, q->p, &at, q->buf, q->len);
-	visit_end(sd, side);
-	if (at.kind == PLACE_FOREIGN)
-		return false;
-	add_backing(sd, q->buf, q->len);
-	q->answer = sd->dead ? space_check(sd, "slabdev_explain") : !at.live;
-	return true;
-}
-
-int slabdev_explain(const void *p, char *buf, size_t len)
-{
-	struct question q = { p, buf, len, -ENOENT };
-
-	if (!buf || !len)
-		return error_set(-EINVAL, "slabdev_explain: %s",
-				 buf ? "len is 0" : "buf is NULL");
-	space_each(explain_in, &q);
-	if (q.answer == -ENOENT) {
-		snprintf(buf, len, "%p is no address of any open space", p);
-		return error_set(-ENOENT, "slabdev_explain: %p is no address "
-				 "of any open space", p);
-	}
-	return q.answer;
 }
 
 /* ---- Validate --------------------------------------------------------- */

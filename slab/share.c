@@ -40,28 +40,37 @@ struct slabdev_import {
 
 /* ---- Exports ------------------------------------------------------------ */
 
+/* The object becomes one that is exported, or is none any more. */
+static void book_locked(struct slabdev *sd, const struct place *at, bool is)
+{
+	WRITE_ONCE(sd->rec->nr_exported, sd->rec->nr_exported + (is ? 1 : -1u));
+	WRITE_ONCE(sd->rec->exported_bytes, sd->rec->exported_bytes +
+		   (is ? at->usable : -at->usable));
+}
+
 static int count_export(struct slabdev *sd, const struct place *at)
 {
 	struct note *n;
 
 	lock_acquire(&sd->notes.lock);
 	n = note_get_locked(sd, at);
-	if (n)
-		n->exports++;
+	if (n && !n->exports++)
+		book_locked(sd, at, true);
 	lock_release(&sd->notes.lock);
 	return n ? 0 : error_set(-ENOMEM, "slabdev_export: %s: no host memory "
 				 "for a note on an object", sd->name);
 }
 
-static int uncount_export(struct slabdev *sd, u64 offset)
+static int uncount_export(struct slabdev *sd, const struct place *at)
 {
 	int err = -EINVAL;
 	struct note *n;
 
 	lock_acquire(&sd->notes.lock);
-	n = note_find_locked(sd, offset);
+	n = note_find_locked(sd, at->object);
 	if (n && n->exports) {
-		n->exports--;
+		if (!--n->exports)
+			book_locked(sd, at, false);
 		note_put_locked(sd, n);
 		err = 0;
 	}
@@ -116,7 +125,7 @@ int slabdev_export(struct slabdev *sd, void *p, struct slabdev_share *share)
 		return err;
 	err = vmm_share(&sd->vmm, at.object, at.size, &made);
 	if (err) {
-		(void)uncount_export(sd, at.object);
+		(void)uncount_export(sd, &at);
 		return space_failed(sd, err);
 	}
 	share_copy_out(share, &made);
@@ -131,7 +140,7 @@ int slabdev_export_end(struct slabdev *sd, void *p, struct slabdev_share *share)
 	err = share ? share_check_out(share, "slabdev_export_end") : 0;
 	if (!err)
 		err = find_object(sd, p, "slabdev_export_end", &at);
-	if (!err && uncount_export(sd, at.object))
+	if (!err && uncount_export(sd, &at))
 		err = error_set(-EINVAL, "slabdev_export_end: the object at %p "
 				"in %s is not exported", p, sd->name);
 	if (err)
@@ -214,7 +223,7 @@ static int open_device(struct slabdev_import *im, const char *spec,
 	if (im->is_host != !strcmp(spec, "host"))
 		return error_set(-EINVAL, "slabdev_import: '%.64s' cannot use "
 				 "the memory of %s", spec,
-				 im->is_host ? "a host" : "a device");
+				 im->is_host ? "the host" : "a device");
 	return vmm_backend_find(spec, &attr, &im->map.ops, &im->map.dev);
 }
 

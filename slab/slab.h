@@ -27,7 +27,8 @@
  *     find the class with one exchange. Beside it lies the *rounding*: how many
  *     bytes the object's user did not ask for, so that the books are exact.
  * 1.7 Objects beyond 1 MiB are *large*: a run of slices of their own, from
- *     shared chunks up to 64 MiB, in a handle of their own above.
+ *     shared chunks up to 64 MiB, in a handle of their own above. *Comm* memory
+ *     (comm.h) has such handles at any size, and keeps them.
  *
  * 2. Where a free object is
  *
@@ -133,7 +134,7 @@ struct slab {
 	u16 class;		/* class number */
 	u16 nr;			/* objects */
 	u16 nr_free;		/* of those, in the slab */
-	u16 span;		/* OBJECTS, TINY: slices */
+	bool told;		/* comm.h: to the mapping callbacks */
 	u8 state;		/* enum slab_state */
 	u8 list;		/* index in class->list[] */
 	u16 back;		/* slices back to the slab's first one */
@@ -249,8 +250,8 @@ struct class {
 	u16 id;			/* class number, index of bins */
 	u8 code;		/* in tags */
 	u8 shift;		/* log2 of the unit of slot_t */
-	u32 stride;
-	u32 object_size;	/* as asked for; general classes: stride */
+	u64 stride;
+	u64 object_size;	/* as asked for; general classes: stride */
 	u32 align;
 	u32 step;		/* stride in units of slot_t */
 	u64 inverse;		/* 2^32 / step, rounded up */
@@ -258,6 +259,8 @@ struct class {
 	u32 span;		/* slices in a slab */
 	u32 sheaf_cap;		/* 0: objects too large for sheaves */
 	u32 barn_max;		/* full sheaves */
+	bool comm;		/* slabs stay: comm.h */
+	bool sized;		/* a comm class of the general calls */
 	slabdev_ctor_fn ctor;
 	void *ctor_arg;
 	struct slabdev_seg_class *rec;
@@ -270,6 +273,7 @@ struct class {
 	struct lock lock __aligned_to(CACHE_LINE);
 	u32 list[NR_LISTS];		/* class lock: first slice numbers */
 	u32 lists;			/* class lock: those with slabs */
+	bool ending;			/* relaxed: it is being destroyed */
 };
 
 /* struct slabdev_cache is a class; it has no members of its own. */
@@ -293,6 +297,7 @@ struct streams {
 	struct stream *of[STREAM_MAX];	/* by number */
 	u32 end;			/* those from here on are NULL */
 	u32 nr_captures;		/* declared, that have not ended */
+	u32 nr_quiescing;	/* lock: threads that wait for the device */
 };
 
 /* Free objects that wait for events; pending.h. Locking: pending lock. */
@@ -302,6 +307,8 @@ struct pendings {
 	struct pending *unproven;	/* the device has to be waited for */
 	struct pending *held;		/* until the space is closed */
 	struct pending *unused;		/* records, with their events */
+	u32 nr_asked;		/* threads that have some taken out, to ask */
+	u64 nr_waiting;		/* atomic: threads that wait for all */
 	u64 budget;		/* const: bytes */
 	bool told_capture;	/* of one that was not declared */
 	bool all_done;		/* the space is closing: everything is done */
@@ -323,6 +330,17 @@ struct shrinker {
 	slabdev_shrinker_fn fn;
 	void *arg;
 	u32 running;		/* threads inside */
+};
+
+/* Comm memory of a space; comm.h. Locking: space lock. */
+struct comm {
+	struct list classes;	/* of the general calls, by .link */
+	slabdev_mapped_fn mapped;
+	slabdev_will_unmap_fn will_unmap;
+	void *arg;
+	u32 nr_told;		/* slabs with .told; the turn */
+	bool taken;		/* a thread has the turn */
+	pthread_t taker;	/* which */
 };
 
 struct segment {
@@ -359,11 +377,14 @@ struct slabdev {
 	bool publish;		/* statistics in memfds */
 	int publish_err;	/* why not; heaps lock after open */
 	bool assert_steady;
-	bool hazard;		/* SLABDEV_DEBUG=H: see hazard.h; no fast paths */
+	bool same_layout;	/* in every process: rank.h */
+	bool comm_only;		/* SLABDEV_OPEN_COMM */
+	bool hazard;		/* SLABDEV_DEBUG=H: hazard.h; no fast paths */
 	slabdev_stream_t stream;	/* bound; NULL: the CPU */
 	bool slow_frees;	/* pool lock: free_slots stays 0 */
 	bool host_order;	/* SLABDEV_ORDER_HOST */
-	bool bound_captured;	/* space lock: a capture of .stream is declared */
+	bool bound_captured;	/* space lock: a capture of .stream is
+				 * declared */
 	u16 domain;		/* of own heaps' sheaves: COMPLETE or BOUND */
 	/* Set: calls without a stream are on it like on any other, with host
 	 * order or while it is captured. */
@@ -384,6 +405,7 @@ struct slabdev {
 	/* Locking: space lock. */
 	struct lock lock;
 	struct list caches;
+	struct comm comm;
 	struct shrinker shrinker[SHRINKER_MAX];
 	u32 class_hint;
 	u32 visit_side;		/* where visitors enter: 0 or 1 */

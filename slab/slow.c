@@ -13,6 +13,7 @@
 #include "slab/alloc.h"
 #include "slab/badfree.h"
 #include "slab/class.h"
+#include "slab/comm.h"
 #include "slab/graph.h"
 #include "slab/hazard_watch.h"
 #include "slab/health.h"
@@ -40,12 +41,21 @@ int cache_check(const struct class *c, const char *call)
 
 /* ---- Alloc ------------------------------------------------------------ */
 
+/* A comm object of the general calls. */
+static void begin_sized(struct class *c, slot_t slot, u64 size)
+{
+	resize_object(c, slot, size);
+	tag_store(&c->sd->tags[slot], tag_make(c->code));
+}
+
 void *object_begin(struct heap *h, struct class *c, slot_t slot, u64 size)
 {
 	if (class_is_tiny(c))
 		tiny_set_live(c, slot);
 	else if (c->code <= NR_GENERAL)
 		begin_general(c->sd, c->code, slot, size);
+	else if (c->sized)
+		begin_sized(c, slot, size);
 	else
 		tag_store(&c->sd->tags[slot], tag_make(c->code));
 	heap_count_alloc(h, c, size);
@@ -89,6 +99,30 @@ void *class_alloc(struct class *c, u64 size, unsigned int flags,
 			   c->object_size, o);
 }
 
+static void *comm_alloc(struct slabdev *sd, u64 size, u64 align,
+			unsigned int flags, const struct order *o)
+{
+	struct class *c;
+	int err = comm_class(sd, size, align, &c);
+
+	return err ? alloc_failed(sd, NULL, err) :
+		     class_alloc(c, size, flags, o);
+}
+
+void *alloc_any(struct slabdev *sd, u64 size, u64 align, unsigned int flags,
+		const struct order *o)
+{
+	unsigned int class = 0;
+
+	if (sd->comm_only || (flags & SLABDEV_REQ_COMM))
+		return comm_alloc(sd, size, align, flags, o);
+	if (size <= GENERAL_MAX && align <= SLICE_SIZE)
+		class = layout_class_aligned(size, max(align, GRANULE));
+	if (class)
+		return class_alloc(sd->class[class], size, flags, o);
+	return large_alloc(sd, size, max(align, SLICE_SIZE), flags, o);
+}
+
 static void *refused(int err)
 {
 	errno = -err;
@@ -104,6 +138,8 @@ void *alloc_general(struct slabdev *sd, size_t class, u64 size)
 	if (err)
 		return refused(err);
 	o = order_plain(sd);
+	if (unlikely(sd->comm_only))
+		return comm_alloc(sd, size, 0, 0, &o);
 	return class_alloc(sd->class[class], size, 0, &o);
 }
 
@@ -116,7 +152,7 @@ void *alloc_unusual(struct slabdev *sd, size_t size)
 	if (err || !size)
 		return refused(err);
 	o = order_plain(sd);
-	return large_alloc(sd, size, SLICE_SIZE, 0, &o);
+	return alloc_any(sd, size, 0, 0, &o);
 }
 
 void *cache_alloc_unusual(struct class *c)
@@ -163,7 +199,7 @@ static void put_noted(struct class *c, slot_t slot, u64 size,
 
 	heap_count_free(heap_get(c->sd), c, size);
 	if (g) {
-		graph_put(g, slot_offset(c, slot), n);
+		graph_put(g, o, slot_offset(c, slot), n);
 		return;
 	}
 	pending_add_slot(c, slot, o, n->use, n->nr);
@@ -198,14 +234,14 @@ static void free_ended(struct slabdev *sd, struct class *c, u64 offset,
 	slot_t slot;
 	u64 size;
 
-	watch_free(sd, offset, o);
+	watch_free(sd, offset, o, graph_of_free(o, note));
 	if (!c) {
 		large_free(sd, offset, o, note);
 		return;
 	}
 	slot = (slot_t)(offset >> c->shift);
 	size = c->code <= CODE_DIRECT_LAST && !class_is_tiny(c) ?
-	       end_coded(sd, c->code, slot) : c->object_size;
+	       end_coded(sd, c->code, slot) : object_size(c, slot);
 	if (note)
 		put_noted(c, slot, size, o, note);
 	else

@@ -15,9 +15,10 @@
 #include "core/log.h"
 #include "core/os.h"
 #include "core/param.h"
-#include "core/usercopy.h"
+#include "slab/attr.h"
 #include "slab/barn.h"
 #include "slab/class.h"
+#include "slab/comm.h"
 #include "slab/fork.h"
 #include "slab/hazard.h"
 #include "slab/hazard_watch.h"
@@ -27,14 +28,13 @@
 #include "slab/note.h"
 #include "slab/pending.h"
 #include "slab/policy.h"
+#include "slab/rank.h"
 #include "slab/segment.h"
 #include "slab/space.h"
 #include "slab/stats.h"
 #include "slab/steal.h"
 #include "slab/tiny.h"
 
-#define OPEN_FLAGS (SLABDEV_OPEN_PRIVATE_STATS | SLABDEV_OPEN_HUGE_PAGES | \
-		    SLABDEV_OPEN_NO_SHEAVES | SLABDEV_OPEN_RDMA)
 #define THREAD_SHEAF_BYTES (8 * MIB)
 #define PENDING_BYTES (64 * MIB)
 
@@ -114,79 +114,6 @@ static int library_init_locked(void)
 
 /* ---- Open ------------------------------------------------------------- */
 
-static int check_limit(const struct slabdev_attr *attr)
-{
-	if (attr->limit && attr->limit_permille)
-		return error_set(-EINVAL, "attr.limit and attr.limit_permille "
-				 "are both given; one of them must be 0");
-	if (attr->limit_permille > 1000)
-		return error_set(-EINVAL, "attr.limit_permille %u is more than "
-				 "1000, all of the device",
-				 attr->limit_permille);
-	return 0;
-}
-
-static int check_cuda_attr(const struct slabdev_attr *attr)
-{
-	if (attr->backing > SLABDEV_BACKING_MALLOC)
-		return error_set(-EINVAL, "attr.backing %u is none of the enum "
-				 "slabdev_backing", attr->backing);
-	if (attr->handle_type > SLABDEV_HANDLE_AUTO)
-		return error_set(-EINVAL, "attr.handle_type %u is none of the "
-				 "enum slabdev_handle_type",
-				 attr->handle_type);
-	if (attr->nr_peers && !attr->peers)
-		return error_set(-EINVAL, "attr.peers is NULL, but "
-				 "attr.nr_peers is %u", attr->nr_peers);
-	if (attr->ordering > SLABDEV_ORDER_HOST || attr->reserved)
-		return error_set(-EINVAL, "attr.ordering %u is none of the "
-				 "enum slabdev_ordering", attr->ordering);
-	if (attr->stream == SLABDEV_STREAM_PER_THREAD)
-		return error_set(-EINVAL, "attr.stream: a space cannot be "
-				 "bound to the default stream of each thread, "
-				 "since threads share its memory");
-	return 0;
-}
-
-static int check_attr(const struct slabdev_attr *attr)
-{
-	int err;
-
-	if (attr->flags & ~OPEN_FLAGS)
-		return error_set(-EINVAL, "attr.flags %#x has bits that this "
-				 "version does not know", attr->flags);
-	if (attr->policy.mode > SLABDEV_AGGRESSIVE || 
-	    (attr->policy.flags & ~SLABDEV_POLICY_STREAM_WAITS))
-		return error_set(-EINVAL, "attr.policy.mode %u is none of the "
-				 "enum slabdev_policy_mode",
-				 attr->policy.mode);
-	err = check_limit(attr);
-	return err ? err : check_cuda_attr(attr);
-}
-
-/* The environment fills what the program left to the default. */
-static void apply_params(struct slabdev_attr *attr, const struct params *p)
-{
-	if (!attr->limit && !attr->limit_permille) {
-		attr->limit = p->limit;
-		attr->limit_permille = p->limit_permille;
-	}
-	if (!attr->ranks)
-		attr->ranks = p->ranks;
-	if (!attr->ordering)
-		attr->ordering = p->ordering;
-	if (!attr->reserve)
-		attr->reserve = p->reserve;
-	if (!attr->sheaf_bytes)
-		attr->sheaf_bytes = p->sheaf_bytes;
-	if (!attr->policy.mode && p->policy) {
-		attr->policy.mode = p->policy;
-		attr->policy.keep_bytes = p->keep_bytes;
-	}
-	if (!p->stats)
-		attr->flags |= SLABDEV_OPEN_PRIVATE_STATS;
-}
-
 static void init_space(struct slabdev *sd, const char *spec,
 			 const struct slabdev_attr *attr,
 			 const struct params *p)
@@ -197,6 +124,7 @@ static void init_space(struct slabdev *sd, const char *spec,
 	sd->pid = getpid();
 	sd->publish = !(attr->flags & SLABDEV_OPEN_PRIVATE_STATS);
 	sd->assert_steady = p->assert_steady;
+	sd->same_layout = attr->flags & SLABDEV_OPEN_SAME_LAYOUT;
 	sd->hazard = p->hazard;
 	sd->slow_frees = p->hazard;
 	if (p->hazard)
@@ -208,6 +136,8 @@ static void init_space(struct slabdev *sd, const char *spec,
 	lock_init(&sd->heaps_lock, LOCK_HEAPS, "heaps");
 	list_init(&sd->heaps);
 	list_init(&sd->caches);
+	list_init(&sd->comm.classes);
+	sd->comm_only = attr->flags & SLABDEV_OPEN_COMM;
 }
 
 static void init_pools(struct slabdev *sd)
@@ -238,11 +168,11 @@ static void general_class(struct slabdev *sd, struct class *c, u32 id)
 	c->id = (u16)id;
 	c->code = id == CLASS_LARGE ? CODE_LARGE : (u8)id;
 	c->shift = GRANULE_SHIFT;
-	c->stride = id == CLASS_LARGE ? (u32)GRANULE : layout_class_size[id];
+	c->stride = id == CLASS_LARGE ? GRANULE : layout_class_size[id];
 	if (id != CLASS_LARGE) {
 		shape = layout_shape(c->stride);
 		c->sheaf_cap = layout_sheaf_cap(c->stride, 0);
-		sd->code_size[id] = c->stride;
+		sd->code_size[id] = (u32)c->stride;
 	}
 	c->object_size = c->stride;
 	c->align = (u32)GRANULE;
@@ -259,7 +189,7 @@ static void general_class(struct slabdev *sd, struct class *c, u32 id)
 		snprintf(c->rec->name, sizeof(c->rec->name), "large");
 	} else {
 		snprintf(c->rec->name, sizeof(c->rec->name), "alloc-%u",
-			 c->stride);
+			 layout_class_size[id]);
 	}
 	store_release(&sd->class[id], c);
 	store_release(&c->rec->state, SLABDEV_SEG_USED);
@@ -300,6 +230,7 @@ static int open_vmm(struct slabdev *sd, const struct slabdev_attr *attr)
 		.limit_permille = attr->limit_permille,
 		.ranks = attr->ranks,
 		.reserve = attr->reserve,
+		.same_layout = sd->same_layout,
 		.counters = (struct vmm_counters *)&sd->rec->vmm,
 		.name = sd->name,
 	};
@@ -424,7 +355,9 @@ static int open_locked(struct slabdev **out, const char *spec,
 	sd->ops = ops;
 	sd->dev = dev;
 	init_space(sd, spec, attr, p);
-	err = build_space(sd, attr);
+	err = rank_check_space(sd, attr);
+	if (!err)
+		err = build_space(sd, attr);
 	if (err) {
 		fini_locks(sd);
 		metapool_free(&space_pool, sd);
@@ -472,28 +405,12 @@ static int open_on(struct slabdev **out, const char *spec,
 	return err;
 }
 
-/* What the caller and the environment want. */
-static int read_attr(struct slabdev_attr *attr, const struct params **p,
-		     const struct slabdev_attr *user_attr)
-{
-	int err;
-
-	err = copy_struct_from_user(attr, sizeof(*attr), user_attr, "attr");
-	if (!err)
-		err = check_attr(attr);
-	if (!err)
-		err = params_get(p);
-	if (!err)
-		apply_params(attr, *p);
-	return err;
-}
-
 int space_open_on(struct slabdev **out, const struct slabdev_attr *user_attr,
 		  const struct vmm_ops *ops, void *dev)
 {
 	struct slabdev_attr attr = SLABDEV_ATTR_INIT;
 	const struct params *p;
-	int err = read_attr(&attr, &p, user_attr);
+	int err = attr_read(&attr, &p, user_attr);
 
 	return err ? err : open_on(out, ops->name, &attr, p, ops, dev);
 }
@@ -510,7 +427,7 @@ int slabdev_open(struct slabdev **out, const char *spec,
 	if (!out || !spec)
 		return error_set(-EINVAL, "slabdev_open: %s is NULL",
 				 out ? "spec" : "sd");
-	err = read_attr(&attr, &p, user_attr);
+	err = attr_read(&attr, &p, user_attr);
 	if (!err)
 		err = vmm_backend_find(spec, &attr, &ops, &dev);
 	if (err)
@@ -567,6 +484,7 @@ static int demolish(struct slabdev *sd)
 	u32 id = sd->id;
 	int err;
 
+	comm_end(sd);
 	fini_streams(sd);
 	fini_classes(sd);
 	err = vmm_close(&sd->vmm);

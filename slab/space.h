@@ -20,6 +20,9 @@ int __must_check space_open_on(struct slabdev **sd,
 			       const struct slabdev_attr *attr,
 			       const struct vmm_ops *ops, void *dev);
 
+/* What the memory is, in words; "" where the spec says it already. */
+const char *space_backing(const struct slabdev *sd);
+
 /* Call @each for every open space until it returns true; registry lock held. */
 void space_each(bool (*each)(struct slabdev *sd, void *arg), void *arg);
 

@@ -37,7 +37,8 @@ static inline bool stamp_is_quiet(stamp_t stamp, const struct vmm *v)
 {
 	u64 quiet = vmm_quiet(v);
 
-	return quiet == VMM_ALWAYS_QUIET || (int32_t)((stamp_t)quiet - stamp) >= 0;
+	return quiet == VMM_ALWAYS_QUIET ||
+	       (int32_t)((stamp_t)quiet - stamp) >= 0;
 }
 
 #endif /* SLAB_STAMP_H */

@@ -186,6 +186,8 @@ static void add_streams(const struct slabdev *sd, struct slabdev_stats *st)
 	st->event_queries = READ_ONCE(rec->event_queries);
 	st->stream_waits = READ_ONCE(rec->stream_waits);
 	st->host_waits = READ_ONCE(rec->host_waits);
+	st->exported = READ_ONCE(rec->nr_exported);
+	st->exported_bytes = READ_ONCE(rec->exported_bytes);
 }
 
 void stats_collect(struct slabdev *sd, struct slabdev_stats *st)

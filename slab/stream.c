@@ -3,12 +3,16 @@
 #include <errno.h>
 
 #include "core/log.h"
+#include "core/os.h"
+#include "slab/hazard_watch.h"
 #include "slab/health.h"
 #include "slab/heap.h"
 #include "slab/note.h"
 #include "slab/pending.h"
 #include "slab/steal.h"
 #include "slab/visit.h"
+
+#define QUIESCE_US 50u
 
 void streams_init(struct slabdev *sd)
 {
@@ -63,6 +67,7 @@ static int add_locked(struct slabdev *sd, slabdev_stream_t handle,
 	if (!st)
 		return error_set(-ENOMEM, "%s: no host memory for a stream",
 				 sd->name);
+	st->refs = 1;
 	st->handle = handle;
 	st->domain = (u16)(DOMAIN_STREAM + i);
 	store_release(&all->of[i], st);
@@ -82,8 +87,10 @@ int stream_get(struct slabdev *sd, slabdev_stream_t handle, bool attach,
 	st = find_locked(sd, handle);
 	if (!st)
 		err = add_locked(sd, handle, &st);
-	if (st && attach && !st->users++)
+	if (st && attach && !st->users)
 		WRITE_ONCE(sd->rec->nr_streams, sd->rec->nr_streams + 1);
+	if (st && attach)
+		WRITE_ONCE(st->users, st->users + 1);
 	lock_release(&sd->streams.lock);
 	*out = st;
 	return err;
@@ -112,10 +119,9 @@ void stream_put(struct slabdev *sd, struct stream *st)
 	if (!unused)
 		return;
 	pending_orphan(sd, st);
-	/* Whoever is asking an event of it puts the record back. */
+	/* Thieves may have sheaves of it in their hands. */
 	visit_wait(sd);
-	pending_orphan(sd, st);
-	metapool_free(&sd->stream_pool, st);
+	pending_drop_stream(sd, st);
 }
 
 /* ---- Attaching --------------------------------------------------------- */
@@ -160,7 +166,7 @@ bool stream_flush(struct slabdev *sd, struct stream *st)
 	return complete;
 }
 
-/* 1: the last user is leaving. */
+/* 0; 1: only the last user, or none, is left; -EBUSY. */
 static int leave(struct slabdev *sd, struct stream *st)
 {
 	int err = 0;
@@ -170,19 +176,34 @@ static int leave(struct slabdev *sd, struct stream *st)
 		err = error_set(-EBUSY, "%s: a capture that was declared on "
 				"the stream has not ended", sd->name);
 	else if (st->users > 1)
-		st->users--;
+		WRITE_ONCE(st->users, st->users - 1);
 	else
 		err = 1;
 	lock_release(&sd->streams.lock);
 	return err;
 }
 
+/* Objects that it uses wait for an event of it instead. 1: there were some; 0;
+ * or a negative errno. */
+static int end_uses(struct slabdev *sd, slabdev_stream_t stream)
+{
+	int used = notes_end_stream(sd, stream);
+
+	if (used > 0)
+		watch_detach(sd, stream);
+	if (used >= 0)
+		return used;
+	return error_set(used == -EAGAIN || used == -EXDEV ? -EBUSY : used,
+			 "slabdev_stream_detach: %s: no event can be recorded "
+			 "for the objects that stream %p uses: %s", sd->name,
+			 (void *)stream, error_get());
+}
+
+/* Its last user leaves. */
 static int detach(struct slabdev *sd, struct stream *st)
 {
-	int err = leave(sd, st);
+	int used;
 
-	if (err != 1)
-		return err;
 	if (vmm_is_captured(&sd->vmm, st->handle) == 1)
 		return error_set(-EBUSY, "%s: the stream is being captured",
 				 sd->name);
@@ -192,8 +213,11 @@ static int detach(struct slabdev *sd, struct stream *st)
 	heap_release_stream(sd, st);
 	/* Thieves may have sheaves of it in their hands, and record in it. */
 	visit_wait(sd);
+	used = end_uses(sd, st->handle);
+	if (used < 0)
+		return used;
 	lock_acquire(&sd->streams.lock);
-	st->users--;
+	WRITE_ONCE(st->users, st->users - 1);
 	WRITE_ONCE(sd->rec->nr_streams, sd->rec->nr_streams - 1);
 	lock_release(&sd->streams.lock);
 	stream_put(sd, st);
@@ -209,18 +233,56 @@ int slabdev_stream_detach(struct slabdev *sd, slabdev_stream_t stream)
 
 	if (err || !stream || stream == sd->stream)
 		return err;
-	used = notes_end_stream(sd, stream);
-	if (used < 0)
-		return error_set(used == -EAGAIN ? -EBUSY : used,
-				 "slabdev_stream_detach: %s: no event can be "
-				 "recorded for the objects that stream %p uses: "
-				 "%s", sd->name, (void *)stream, error_get());
 	st = stream_find(sd, stream);
+	err = st ? leave(sd, st) : 1;
+	if (err != 1)
+		return err;
 	if (st && st->users)
 		return detach(sd, st);
-	return used ? 0 : error_set(-EINVAL, "slabdev_stream_detach: %s knows "
-				    "nothing of stream %p", sd->name,
-				    (void *)stream);
+	used = end_uses(sd, stream);
+	if (used)
+		return used < 0 ? used : 0;
+	return error_set(-EINVAL, "slabdev_stream_detach: %s knows nothing of "
+			 "stream %p", sd->name, (void *)stream);
+}
+
+/* ---- The device as a whole ---------------------------------------------- */
+
+/* It would break a capture that began meanwhile. */
+int streams_quiesce(struct slabdev *sd)
+{
+	struct streams *all = &sd->streams;
+	bool captures;
+	int err;
+
+	lock_acquire(&all->lock);
+	captures = all->nr_captures;
+	all->nr_quiescing += !captures;
+	lock_release(&all->lock);
+	if (captures)
+		return -EAGAIN;
+	err = vmm_quiesce_device(&sd->vmm);
+	lock_acquire(&all->lock);
+	all->nr_quiescing--;
+	lock_release(&all->lock);
+	return err;
+}
+
+static bool is_quiescing(struct slabdev *sd)
+{
+	struct streams *all = &sd->streams;
+	bool is;
+
+	lock_acquire(&all->lock);
+	is = all->nr_quiescing;
+	lock_release(&all->lock);
+	return is;
+}
+
+void streams_await_quiesce(struct slabdev *sd)
+{
+	while (is_quiescing(sd))
+		os_sleep_us(QUIESCE_US);
 }
 
 /* ---- After a fork ------------------------------------------------------- */
@@ -234,8 +296,10 @@ void streams_forget(struct slabdev *sd)
 	for (i = 0; i < all->end; i++)
 		all->of[i] = NULL;
 	all->end = 0;
-	all->nr_captures = 0;
+	all->nr_captures = all->nr_quiescing = 0;
 	sd->rec->nr_streams = 0;
 	sd->rec->nr_graphs = 0;
+	sd->rec->nr_exported = 0;
+	sd->rec->exported_bytes = 0;
 	pendings_forget(sd);
 }

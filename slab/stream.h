@@ -9,7 +9,7 @@
  *    domain.
  *
  *      freed on           is then in            and becomes complete
- *      the bound stream   slabs, own sheaves    by the fence of the vmm (stamps)
+ *      the bound stream   slabs, own sheaves    by the vmm's fence (stamps)
  *      an attached one    the stream's sheaves  by the event of its sheaf
  *      any other          nowhere: pending      by an event of its own
  *
@@ -50,6 +50,9 @@ struct stream {
 	u32 users;			/* streams lock: times attached */
 	struct graph *graph;		/* atomic: of a declared capture */
 	struct pending *first, *last;	/* pending lock: in order of time */
+	u32 refs;			/* pending lock: the table, and who asks
+					 * records of the queue */
+	bool gone;			/* pending lock: no queue any more */
 };
 
 /* In whose order an allocation or a free is. */
@@ -86,7 +89,8 @@ static inline bool order_is_bound(const struct order *o)
 
 /* The stream of a handle; NULL: none that is known. */
 struct stream *stream_find(struct slabdev *sd, slabdev_stream_t handle);
-/* The same, made if need be; @attach: for one more user. 0, -ENOSPC, -ENOMEM. */
+/* The same, made if need be; @attach: for one more user. 0, -ENOSPC or
+ * -ENOMEM. */
 int __must_check stream_get(struct slabdev *sd, slabdev_stream_t handle,
 			    bool attach, struct stream **st);
 /* Forget it if nobody has it attached and no capture runs on it. */
@@ -113,7 +117,8 @@ void order_put(struct heap *own, struct class *c, slot_t slot,
 /* class_get() of what the order may have. */
 int __must_check order_get(struct class *c, slot_t *to, u32 least, u32 most,
 			   unsigned int flags, const struct order *o);
-/* The same for one object, sheaves first. 0, 1 a refill, or a negative errno. */
+/* The same for one object, sheaves first. 0, 1 a refill, or a negative
+ * errno. */
 int __must_check order_get_one(struct heap *own, struct class *c,
 			       unsigned int flags, const struct order *o,
 			       slot_t *slot);
@@ -124,6 +129,11 @@ int __must_check order_after_bound(struct slabdev *sd, const struct order *o);
 /* All sheaves of a stream, in all threads, become pending. False: a thread was
  * inside a call on it. */
 bool stream_flush(struct slabdev *sd, struct stream *st);
+
+/* Wait for all work of the device. -EAGAIN: a capture forbids it. */
+int __must_check streams_quiesce(struct slabdev *sd);
+/* Until nobody does, who began before a capture was declared. */
+void streams_await_quiesce(struct slabdev *sd);
 
 /* In the child of a fork: no stream, nothing pending. */
 void streams_forget(struct slabdev *sd);

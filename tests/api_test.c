@@ -188,7 +188,8 @@ static void explains(struct kunit *test, const void *p, int answer,
 			    "%s", buf);
 	KUNIT_EXPECT_TRUE_MSG(test, strstr(buf, words), "\"%s\" has no \"%s\"",
 			      buf, words);
-	KUNIT_EXPECT_FALSE(test, strchr(buf, '\n'));
+	/* Of what is live there are more lines: explain_test.c. */
+	KUNIT_EXPECT_EQ(test, strchr(buf, '\n') != NULL, !answer);
 	if (answer >= 0)
 		KUNIT_EXPECT_TRUE_MSG(test, strstr(buf, "space test"), "%s",
 				      buf);

@@ -130,7 +130,7 @@ static void sizes_and_arguments(struct kunit *test)
 	args.align = 2 * MIB;
 	KUNIT_EXPECT_EQ(test, try_create(test, "a", 8, &args), -EINVAL);
 	args.align = 0;
-	args.flags = 1;
+	args.flags = 0x80000000u;
 	KUNIT_EXPECT_EQ(test, try_create(test, "a", 8, &args), -EINVAL);
 	args.flags = 0;
 	args.reserved = 1;

@@ -344,8 +344,8 @@ static void open_to_share(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, prop.allocFlags.gpuDirectRDMACapable, s->rdma);
 	KUNIT_EXPECT_EQ(test, slabdev_explain(p, text, sizeof(text)), 0);
 	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(text, s->says), "%s", text);
-	KUNIT_EXPECT_EQ_MSG(test, strstr(text, "RDMA") != NULL, s->rdma, "%s",
-			    text);
+	KUNIT_EXPECT_EQ_MSG(test, strstr(text, ", RDMA)") != NULL, s->rdma,
+			    "%s", text);
 	EXPECT_FREED(test, sd, p);
 	cuda_close(test, sd);
 	bench_close(test);
@@ -421,6 +421,42 @@ static void stream_of_each_thread_is_refused(struct kunit *test)
 
 	attr.stream = SLABDEV_STREAM_PER_THREAD;
 	refused(test, "cuda:0", &attr, -EINVAL, "stream");
+}
+
+/* It could be put into no order with the memory. */
+static void use_stream_of_another_device(struct kunit *test)
+{
+	struct slabdev_attr attr = SLABDEV_ATTR_INIT;
+	struct slabdev_req req = SLABDEV_REQ_INIT;
+	CUcontext other, ctx;
+	struct slabdev *sd;
+
+	begin(test);
+	sd = cuda_open_kind(test, CUDA_KIND_VMM, 0, NULL);
+	MUST(test, cuDevicePrimaryCtxRetain(&other, 1));
+	MUST(test, cuCtxPushCurrent(other));
+	attr.stream = new_stream(test, CU_STREAM_NON_BLOCKING);
+	MUST(test, cuCtxPopCurrent(&ctx));
+	refused(test, "cuda:0", &attr, -EINVAL, "another context");
+	req.stream = attr.stream;
+	KUNIT_EXPECT_NULL(test, slabdev_alloc_ex(sd, 1000, &req));
+	KUNIT_EXPECT_EQ(test, errno, EINVAL);
+	KUNIT_EXPECT_EQ(test, slabdev_stream_attach(sd, attr.stream), -EINVAL);
+	KUNIT_EXPECT_NULL(test, slabdev_alloc_async(sd, 1000, attr.stream));
+	KUNIT_EXPECT_EQ(test, errno, EINVAL);
+	KUNIT_EXPECT_TRUE(test, strstr(slabdev_last_error(),
+				       "another context"));
+	cuda_close(test, sd);
+	MUST(test, cuCtxPushCurrent(other));
+	end_stream(test, attr.stream);
+	MUST(test, cuCtxPopCurrent(&ctx));
+	MUST(test, cuDevicePrimaryCtxRelease(1));
+	bench_close(test);
+}
+
+static void stream_of_another_device(struct kunit *test)
+{
+	on_machine(test, "two", use_stream_of_another_device);
 }
 
 static void request_names_a_stream(struct kunit *test)
@@ -499,6 +535,7 @@ static const struct kunit_case child_cases[] = {
 	KUNIT_CASE_PARAM(limit_is_what_was_asked_for, limit_gen_params,
 			 .isolated = true),
 	KUNIT_CASE_ISOLATED(peer_has_access),
+	KUNIT_CASE_ISOLATED(stream_of_another_device),
 	KUNIT_CASE_ISOLATED(peers_that_are_none),
 	KUNIT_CASE_PARAM(memory_can_be_shared_as_asked, sharing_gen_params,
 			 .isolated = true),

@@ -3,9 +3,9 @@
  * cuda_capture_test.c - captures of streams, declared and not, on the model.
  *
  * The model counts as a violation each call that a capture forbids, and spoils
- * the capture, as a driver does. It has no launches of graphs: a replay is the
- * work of the graph, put into the stream by hand on the addresses that were
- * captured.
+ * the capture, as a driver does. Launches are in cuda_graph_test.c; a replay
+ * here is the work of the graph, put into the stream by hand on the addresses
+ * that were captured.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -341,6 +341,140 @@ static void nothing_is_waited_for(struct kunit *test)
 	stream_space_close(&c.s);
 }
 
+/* What is mapped and idle, but too long to be of use, is not unmapped. */
+static void nothing_is_unmapped(struct kunit *test)
+{
+	struct capture c;
+
+	capture_open(&c, test);
+	EXPECT_FREED(test, c.s.sd, must_alloc(test, c.s.sd, 90 * MIB));
+	MUST(test, cuCtxSynchronize());
+	declare(&c);
+	begin(&c);
+	kunit_expect_report(test, REPORT_OUT_OF_MEMORY);
+	KUNIT_EXPECT_NULL(test, slabdev_alloc_async(c.s.sd, 20 * MIB,
+						    c.stream));
+	kunit_expect_report(test, REPORT_OUT_OF_MEMORY);
+	KUNIT_EXPECT_NULL(test, slabdev_alloc_async(c.s.sd, 8 * MIB,
+						    c.stream));
+	end(&c);
+	declare_end(&c);
+	give_on(&c.s, get_on(&c.s, 20 * MIB, c.stream), c.stream);
+	release_graph(&c);
+	stream_space_close(&c.s);
+}
+
+static bool overlap(const char *p, size_t p_size, const char *q, size_t q_size)
+{
+	return p < q + q_size && q < p + p_size;
+}
+
+/* A launch waits for nothing that the bound stream does. */
+static void memory_of_a_capture_is_complete(struct kunit *test)
+{
+	void *p[ARRAY_SIZE(sizes)], *q;
+	struct capture c;
+
+	capture_open(&c, test);
+	hold(&c.s, c.s.bound);
+	for (u32 i = 0; i < ARRAY_SIZE(sizes); i++) {
+		p[i] = must_alloc(test, c.s.sd, sizes[i]);
+		cuda_submit_fill(test, p[i], sizes[i], 1, c.s.bound);
+	}
+	for (u32 i = 0; i < ARRAY_SIZE(sizes); i++)
+		EXPECT_FREED(test, c.s.sd, p[i]);
+	declare(&c);
+	begin(&c);
+	for (u32 i = 0; i < 32; i++) {
+		q = get_on(&c.s, sizes[i % 4], c.stream);
+		for (u32 k = 0; k < ARRAY_SIZE(sizes); k++)
+			KUNIT_EXPECT_FALSE(test, overlap(q, sizes[i % 4], p[k],
+							 sizes[k]));
+	}
+	end(&c);
+	declare_end(&c);
+	KUNIT_ASSERT_EQ(test, slabdev_graph_release(c.graph), 0);
+	let_go(&c.s, c.s.bound);
+	KUNIT_EXPECT_EQ(test, slabdev_close(c.s.sd, SLABDEV_CLOSE_FORCE), 0);
+	stream_space_end(&c.s);
+}
+
+/* Slabs that were constructed. */
+static u32 nr_made;
+
+static int fill_new(void *base, size_t stride, size_t n,
+		    slabdev_stream_t stream, void *arg)
+{
+	struct kunit *test = arg;
+
+	MUST(test, cuMemsetD8Async(device_ptr(base), 7, stride * n, stream));
+	nr_made++;
+	return 0;
+}
+
+/* New objects whose constructor has not run are not for a capture. */
+static void constructors_are_not_waited_for(struct kunit *test)
+{
+	struct slabdev_cache_args args = SLABDEV_CACHE_ARGS_INIT;
+	struct slabdev_cache *cache;
+	struct capture c;
+	void *p;
+
+	capture_open(&c, test);
+	args.ctor = fill_new;
+	args.ctor_arg = test;
+	KUNIT_ASSERT_EQ(test, slabdev_cache_create(&cache, c.s.sd, "new",
+						   5000, &args), 0);
+	hold(&c.s, c.s.bound);
+	declare(&c);
+	begin(&c);
+	nr_made = 0;
+	KUNIT_EXPECT_NULL(test, slabdev_cache_alloc_async(cache, c.stream));
+	KUNIT_EXPECT_EQ(test, errno, EBUSY);
+	KUNIT_EXPECT_NULL(test, slabdev_cache_alloc_async(cache, c.stream));
+	KUNIT_EXPECT_EQ(test, nr_made, 0);
+	KUNIT_EXPECT_TRUE(test, strstr(slabdev_last_error(), "prefill"));
+	KUNIT_EXPECT_EQ(test, forbidden_calls(), c.calls);
+	end(&c);
+	declare_end(&c);
+	let_go(&c.s, c.s.bound);
+	p = slabdev_cache_alloc_async(cache, c.stream);
+	KUNIT_ASSERT_NOT_NULL_MSG(test, p, "%s", slabdev_last_error());
+	KUNIT_EXPECT_EQ(test, slabdev_cache_free_async(cache, p, c.stream), 0);
+	release_graph(&c);
+	MUST(test, cuCtxSynchronize());
+	KUNIT_EXPECT_EQ(test, slabdev_cache_destroy(cache), 0);
+	stream_space_close(&c.s);
+}
+
+/* Those that were made before, and are done, are. */
+static void prefilled_objects_are_for_captures(struct kunit *test)
+{
+	struct slabdev_cache_args args = SLABDEV_CACHE_ARGS_INIT;
+	struct slabdev_cache *cache;
+	struct capture c;
+	void *p;
+
+	capture_open(&c, test);
+	args.ctor = fill_new;
+	args.ctor_arg = test;
+	KUNIT_ASSERT_EQ(test, slabdev_cache_create(&cache, c.s.sd, "made",
+						   5000, &args), 0);
+	KUNIT_ASSERT_EQ(test, slabdev_cache_prefill(cache, 3), 0);
+	run_through(&c.s, c.s.bound);
+	declare(&c);
+	begin(&c);
+	p = slabdev_cache_alloc_async(cache, c.stream);
+	KUNIT_EXPECT_NOT_NULL_MSG(test, p, "%s", slabdev_last_error());
+	KUNIT_EXPECT_EQ(test, slabdev_cache_free_async(cache, p, c.stream), 0);
+	KUNIT_EXPECT_EQ(test, forbidden_calls(), c.calls);
+	end(&c);
+	declare_end(&c);
+	release_graph(&c);
+	KUNIT_EXPECT_EQ(test, slabdev_cache_destroy(cache), 0);
+	stream_space_close(&c.s);
+}
+
 /* The bound stream may be captured, too: plain calls are the graph's then. */
 static void bound_stream(struct kunit *test)
 {
@@ -540,6 +674,10 @@ static const struct kunit_case cases[] = {
 	KUNIT_CASE(freed_elsewhere_it_stays_the_graphs),
 	KUNIT_CASE_PARAM(grows_in_a_capture, mode_gen_params),
 	KUNIT_CASE_PARAM(nothing_is_waited_for, mode_gen_params),
+	KUNIT_CASE_PARAM(nothing_is_unmapped, mode_gen_params),
+	KUNIT_CASE_PARAM(memory_of_a_capture_is_complete, mode_gen_params),
+	KUNIT_CASE(constructors_are_not_waited_for),
+	KUNIT_CASE(prefilled_objects_are_for_captures),
 	KUNIT_CASE_PARAM(bound_stream, mode_gen_params),
 	KUNIT_CASE(two_captures_at_once),
 	KUNIT_CASE(used_by_two_graphs),

@@ -145,6 +145,124 @@ static void frees_on_other_streams(struct kunit *test)
 	stream_space_close(&s);
 }
 
+/* ---- What the bound stream still works on ------------------------------- */
+
+static void set_policy(struct stream_space *s, u32 mode)
+{
+	struct slabdev_policy policy = SLABDEV_POLICY_INIT;
+
+	policy.mode = mode;
+	KUNIT_ASSERT_EQ(s->test, slabdev_set_policy(s->sd, &policy), 0);
+}
+
+/* A whole chunk that the bound stream, which is held, will write to. */
+static void leave_work(struct stream_space *s)
+{
+	void *p = must_alloc(s->test, s->sd, 2 * MIB);
+
+	cuda_submit_fill(s->test, p, 2 * MIB, 0x33, s->bound);
+	EXPECT_FREED(s->test, s->sd, p);
+}
+
+/* An object of another stream, which it is done with before the bound one runs:
+ * the bytes stay. */
+static void expect_apart(struct stream_space *s, void *p, size_t size)
+{
+	KUNIT_ASSERT_NOT_NULL_MSG(s->test, p, "%s", slabdev_last_error());
+	cuda_submit_fill(s->test, p, size, 0x11, s->lane[0]);
+	run_through(s, s->lane[0]);
+	let_go(s, s->bound);
+	run_through(s, s->bound);
+	KUNIT_EXPECT_EQ_MSG(s->test, cuda_byte(s->test, p), 0x11, "%zu bytes",
+			    size);
+	give_on(s, p, s->lane[0]);
+}
+
+/* The mapping was idle, and serves the bound stream again, but for a rest. */
+static void rest_of_a_mapping(struct kunit *test)
+{
+	struct stream_space s;
+	void *p;
+
+	stream_space_open(&s, test, NULL, LIMIT, SLABDEV_ORDER_STREAM);
+	set_policy(&s, SLABDEV_TRIM);
+	hold(&s, s.bound);
+	leave_work(&s);
+	KUNIT_EXPECT_EQ(test, slabdev_poll(s.sd), 0);
+	KUNIT_EXPECT_EQ(test, sums(&s).mapped, 2 * MIB);
+	p = must_alloc(test, s.sd, MIB + 1);
+	KUNIT_EXPECT_EQ(test, sums(&s).mapped, 2 * MIB);
+	expect_apart(&s, slabdev_alloc_async(s.sd, 3 * MIB / 4, s.lane[0]),
+		     3 * MIB / 4);
+	EXPECT_FREED(test, s.sd, p);
+	stream_space_close(&s);
+}
+
+/* The slab is new, its memory is not. */
+static void slab_of_old_memory(struct kunit *test)
+{
+	static const size_t slab_sizes[] = { 40, 256, 3000, 20000 };
+	struct slabdev_cache *cache;
+	struct stream_space s;
+	u32 i;
+
+	stream_space_open(&s, test, NULL, LIMIT, SLABDEV_ORDER_STREAM);
+	set_policy(&s, SLABDEV_TRIM);
+	for (i = 0; i < ARRAY_SIZE(slab_sizes); i++) {
+		hold(&s, s.bound);
+		leave_work(&s);
+		KUNIT_ASSERT_EQ(test, slabdev_cache_create(&cache, s.sd, "new",
+				slab_sizes[i], NULL), 0);
+		KUNIT_ASSERT_EQ(test, slabdev_cache_prefill(cache, 1), 0);
+		KUNIT_EXPECT_EQ(test, sums(&s).mapped, 2 * MIB);
+		expect_apart(&s, slabdev_cache_alloc_async(cache, s.lane[0]),
+			     slab_sizes[i]);
+		KUNIT_EXPECT_EQ(test, slabdev_trim(s.sd, 0), 0);
+		KUNIT_EXPECT_EQ(test, slabdev_cache_destroy(cache), 0);
+	}
+	stream_space_close(&s);
+}
+
+/* A stream may be made to wait, the CPU that gets memory cannot be. */
+static void the_cpu_is_no_stream(struct kunit *test)
+{
+	const struct cuda_kind_param *kind = kind_of(test);
+	struct slabdev_policy policy = SLABDEV_POLICY_INIT;
+	struct slabdev_req req = SLABDEV_REQ_INIT;
+	struct stream_space s;
+	void *p[40];
+	u32 n, k;
+
+	stream_space_open(&s, test, kind, LIMIT, SLABDEV_ORDER_HOST);
+	policy.flags = SLABDEV_POLICY_STREAM_WAITS;
+	KUNIT_ASSERT_EQ(test, slabdev_set_policy(s.sd, &policy), 0);
+	cu.model_holds_yield(1);
+	hold(&s, s.bound);
+	req.flags = SLABDEV_REQ_NO_REPORT;
+	for (n = 0; n < ARRAY_SIZE(p); n++) {
+		p[n] = slabdev_alloc_ex(s.sd, MIB, &req);
+		KUNIT_ASSERT_NOT_NULL(test, p[n]);
+		cuda_submit_fill(test, p[n], MIB, 0x33, s.bound);
+	}
+	for (k = 0; k < n; k++)
+		EXPECT_FREED(test, s.sd, p[k]);
+	for (k = 0; k < n; k++) {
+		p[k] = slabdev_alloc_ex(s.sd, MIB, &req);
+		KUNIT_ASSERT_NOT_NULL(test, p[k]);
+		cuda_submit_fill(test, p[k], MIB, 0x22, s.lane[0]);
+		cu.model_run();
+	}
+	KUNIT_EXPECT_EQ(test, sums(&s).stream_waits, 0);
+	let_go(&s, s.bound);
+	run_through(&s, s.bound);
+	for (k = 0; k < n; k++) {
+		KUNIT_EXPECT_EQ(test, cuda_byte(test, p[k]), 0x22);
+		EXPECT_FREED(test, s.sd, p[k]);
+	}
+	cu.model_holds_yield(0);
+	stream_space_close(&s);
+}
+
 static void unknown_order_is_refused(struct kunit *test)
 {
 	struct slabdev_attr attr = SLABDEV_ATTR_INIT;
@@ -163,6 +281,9 @@ static const struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(the_cpu_may_write_at_once, kind_gen_params),
 	KUNIT_CASE_PARAM(what_is_done_is_used_again, kind_gen_params),
 	KUNIT_CASE_PARAM(frees_on_other_streams, kind_gen_params),
+	KUNIT_CASE(rest_of_a_mapping),
+	KUNIT_CASE(slab_of_old_memory),
+	KUNIT_CASE_PARAM(the_cpu_is_no_stream, kind_gen_params),
 	KUNIT_CASE(unknown_order_is_refused),
 	{ 0 }
 };

@@ -5,8 +5,8 @@
  *
  * Two workloads: the blocks of a DMRG sweep over a chain, whose sizes grow
  * until the bonds are as wide as they may be, and random steps with a seed.
- * What they cost until then is printed, by the clock of the model: these figures are
- * modelled, from published costs of the driver's calls.
+ * What they cost until then is printed, by the clock of the model: these
+ * figures are modelled, from published costs of the driver's calls.
  */
 #include <stdio.h>
 

@@ -252,6 +252,39 @@ static void threads_own_streams(struct kunit *test)
 	stream_space_close(&s);
 }
 
+static void hold_own_stream(void *arg)
+{
+	struct stream_space *s = arg;
+
+	MUST(s->test, cuCtxSetCurrent(bench_of(s->test)->ctx));
+	hold(s, SLABDEV_STREAM_PER_THREAD);
+}
+
+static void let_own_stream_go(void *arg)
+{
+	let_go(arg, SLABDEV_STREAM_PER_THREAD);
+}
+
+/* An event in the thief's own stream would say nothing of the owner's. */
+static void what_is_taken_from_own_streams(struct kunit *test)
+{
+	struct stream_space s;
+	struct crew *crew = crew_new(test, 1);
+
+	begin(&s, test);
+	attach(&s, SLABDEV_STREAM_PER_THREAD);
+	crew_do(crew, 0, hold_own_stream, &s);
+	crew_do(crew, 0, use_own_stream, &s);
+	detach(&s, SLABDEV_STREAM_PER_THREAD);
+	KUNIT_EXPECT_EQ(test, slabdev_poll(s.sd), 0);
+	KUNIT_EXPECT_GE(test, sums(&s).pending, 40 * 5000);
+	crew_do(crew, 0, let_own_stream_go, &s);
+	MUST(test, cuCtxSynchronize());
+	KUNIT_EXPECT_EQ(test, slabdev_trim(s.sd, 0), 0);
+	KUNIT_EXPECT_EQ(test, sums(&s).pending, 0);
+	stream_space_close(&s);
+}
+
 /* The same of attached streams, which all do nothing any more. */
 static void use_lanes(void *arg)
 {
@@ -404,7 +437,10 @@ static void aggressive_after_the_event(struct kunit *test)
 static const char *const fallible[] = {
 	"cuEventCreate", "cuEventRecord", "cuEventQuery", "cuEventSynchronize",
 	"cuStreamWaitEvent", "cuMemsetD8Async", "cuMemcpyDtoDAsync_v2",
-	"cuMemCreate", "cuMemMap", "cuMemSetAccess", "cuCtxSynchronize",
+	"cuMemCreate", "cuMemMap", "cuMemSetAccess", "cuMemUnmap",
+	"cuMemRelease", "cuCtxSynchronize", "cuEventDestroy_v2",
+	"cuStreamIsCapturing", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2",
+	"cuThreadExchangeStreamCaptureMode",
 };
 
 static void describe_name(const char *const *name, char *desc)
@@ -412,6 +448,36 @@ static void describe_name(const char *const *name, char *desc)
 	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", *name);
 }
 KUNIT_ARRAY_PARAM(name, fallible, describe_name);
+
+/* A free that fails has left the object alive. */
+static void give(struct stream_space *s, void *p, CUstream stream)
+{
+	if (slabdev_free_async(s->sd, p, stream))
+		give_on(s, p, stream);
+}
+
+/* The capture is the caller's, and is not broken by what fails beside it. */
+static void try_capture(struct stream_space *s, CUstream stream)
+{
+	struct slabdev_graph *graph;
+	CUgraph captured = NULL;
+	void *p[8];
+
+	if (slabdev_capture_begin(s->sd, stream, &graph))
+		return;
+	(void)cu.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+	for (u32 i = 0; i < ARRAY_SIZE(p); i++)
+		p[i] = slabdev_alloc_async(s->sd, sizes[i % 5], stream);
+	for (u32 i = 0; i < ARRAY_SIZE(p); i++)
+		if (p[i])
+			give(s, p[i], i % 2 ? stream : s->lane[0]);
+	EXPECT_CU(s->test, cuStreamEndCapture(stream, &captured), 0);
+	EXPECT_CU(s->test, cuGraphDestroy(captured), 0);
+	KUNIT_EXPECT_EQ(s->test, slabdev_capture_end(graph), 0);
+	run_through(s, stream);
+	run_through(s, s->lane[0]);
+	KUNIT_EXPECT_EQ(s->test, slabdev_graph_release(graph), 0);
+}
 
 static void try_all(struct stream_space *s)
 {
@@ -433,8 +499,10 @@ static void try_all(struct stream_space *s)
 	}
 	for (u32 i = 0; i < ARRAY_SIZE(p); i++)
 		if (p[i])
-			give_on(s, p[i], s->lane[i % 2]);
+			give(s, p[i], s->lane[i % 2]);
+	try_capture(s, s->lane[2]);
 	(void)slabdev_poll(s->sd);
+	(void)slabdev_trim(s->sd, 4 * MIB);
 	(void)sums(s);
 }
 
@@ -481,6 +549,7 @@ static const struct kunit_case cases[] = {
 	KUNIT_CASE(the_stream_waits),
 	KUNIT_CASE(default_streams),
 	KUNIT_CASE(threads_own_streams),
+	KUNIT_CASE(what_is_taken_from_own_streams),
 	KUNIT_CASE(idle_threads_strand_nothing),
 	KUNIT_CASE_PARAM(fills_and_copies, kind_gen_params),
 	KUNIT_CASE(constructed_objects),

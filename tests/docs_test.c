@@ -34,6 +34,7 @@ static const struct page pages[] = {
 	{ "Documentation/slabinfo.rst", 0 },
 	{ "Documentation/cuda.rst", 1 },
 	{ "Documentation/streams.rst", 1 },
+	{ "Documentation/mpi.rst", 1 },
 	{ "Documentation/surroundings.rst", 0 },
 	{ "Documentation/testing.rst", 0 },
 	{ "Documentation/driver-model.rst", 0 },

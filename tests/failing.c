@@ -161,6 +161,32 @@ static void caches(struct work *w)
 	expect_books_agree(w);
 }
 
+/* A cache with a handle an object; one more stays until the space closes. */
+static void comm_objects(struct work *w)
+{
+	struct slabdev_cache_args args = SLABDEV_CACHE_ARGS_INIT;
+	struct slabdev_cache *cache;
+	void *p[3];
+	int err;
+
+	work_alloc(w, 100, MIB, SLABDEV_REQ_COMM);
+	work_free(w, 100);
+	args.flags = SLABDEV_CACHE_COMM;
+	err = slabdev_cache_create(&cache, w->t->sd, "comm", 3 * MIB, &args);
+	expect_err(w, err);
+	if (err)
+		return;
+	expect_err(w, slabdev_cache_prefill(cache, 2));
+	err = slabdev_cache_alloc_bulk(cache, 3, p);
+	expect_err(w, err);
+	if (!err)
+		KUNIT_EXPECT_EQ(w->t->test,
+				slabdev_cache_free_bulk(cache, 3, p), 0);
+	expect_books_agree(w);
+	KUNIT_EXPECT_EQ(w->t->test, slabdev_cache_destroy(cache), 0);
+	expect_books_agree(w);
+}
+
 static void aggressive(struct work *w)
 {
 	u32 i;
@@ -272,6 +298,7 @@ static u32 run_work(struct failing *t)
 	small_and_large(&w);
 	zero_and_move(&w);
 	caches(&w);
+	comm_objects(&w);
 	to_the_limit(&w);
 	aggressive(&w);
 	free_all(&w);

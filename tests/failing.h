@@ -3,9 +3,10 @@
  * failing.h - a space whose backend fails when it is told to, and work for it.
  *
  * The workload is the same in each run: small and large objects, zeroing and
- * moving, a cache, the limit, each policy, a stream and a capture. Each of its steps either works or
- * fails cleanly, with an error of those that are documented; after each failure
- * the books of the space, and of the wrapper below it, agree.
+ * moving, a cache, the limit, each policy, a stream and a capture. Each of its
+ * steps either works or fails cleanly, with an error of those that are
+ * documented; after each failure the books of the space, and of the wrapper
+ * below it, agree.
  */
 #ifndef TESTS_FAILING_H
 #define TESTS_FAILING_H

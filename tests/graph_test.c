@@ -7,6 +7,8 @@
  * and finds what it wrote the last time, whatever others did meanwhile.
  */
 #include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/log.h"
 #include "tests/open_space.h"
@@ -102,7 +104,7 @@ static void give(struct bench *t, void *p)
 			    "%s", slabdev_last_error());
 }
 
-/* ---- Who may have it ---------------------------------------------------------- */
+/* ---- Who may have it ------------------------------------------- */
 
 static void a_capture_uses_its_own_again(struct kunit *test)
 {
@@ -122,6 +124,41 @@ static void a_capture_uses_its_own_again(struct kunit *test)
 	end(t, g);
 	release(t, g);
 	KUNIT_EXPECT_EQ(test, stats_of(test, t->sd).pending, 0);
+}
+
+/*
+ * What another stream frees, or is said to use, it may be working on yet: of
+ * that a launch knows nothing, so that the capture does not get it again.
+ */
+static void a_capture_does_not_use_what_others_use(struct kunit *test)
+{
+	struct bench *t = test->priv;
+	struct slabdev_graph *g = begin(t);
+	slabdev_stream_t other;
+	void *p, *q;
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, slabdev_queue_create(&other,
+						   SLABDEV_QUEUE_MANUAL), 0);
+	for (i = 0; i < 3 * NR; i++) {
+		p = get(t, i);
+		if (i < NR) {
+			KUNIT_EXPECT_EQ(test, slabdev_free_async(t->sd, p,
+								 other), 0);
+		} else if (i < 2 * NR) {
+			KUNIT_EXPECT_EQ(test, slabdev_free(t->sd, p), 0);
+		} else {
+			KUNIT_EXPECT_EQ(test, slabdev_use(t->sd, p, other), 0);
+			give(t, p);
+		}
+		q = get(t, i);
+		KUNIT_EXPECT_PTR_NE(test, q, p);
+		give(t, q);
+	}
+	end(t, g);
+	release(t, g);
+	KUNIT_EXPECT_EQ(test, stats_of(test, t->sd).pending, 0);
+	KUNIT_EXPECT_EQ(test, slabdev_queue_destroy(other), 0);
 }
 
 static bool is_one_of(void *const *p, u32 n, const void *q)
@@ -288,7 +325,7 @@ static void two_graphs_have_one_object(struct kunit *test)
 	}
 }
 
-/* ---- Order of the calls --------------------------------------------------------- */
+/* ---- Order of the calls -------------------------------- */
 
 static void calls_in_the_wrong_order(struct kunit *test)
 {
@@ -353,14 +390,60 @@ static void a_capture_does_not_wait(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, slabdev_queue_destroy(other), 0);
 }
 
+/* The child has the objects that are live, and none of the graphs. */
+static int use_in_child(struct bench *t, struct slabdev_graph *ended,
+			struct slabdev_graph *captures)
+{
+	struct slabdev_stats st = { 0 };
+	void *p;
+
+	if (slabdev_graph_release(ended) != -EOWNERDEAD ||
+	    slabdev_capture_end(captures) != -EOWNERDEAD ||
+	    slabdev_graph_release(captures) != -EOWNERDEAD)
+		return 1;
+	p = slabdev_alloc(t->sd, 3000);
+	if (!p || slabdev_free(t->sd, p) || slabdev_validate(t->sd))
+		return 2;
+	if (slabdev_stats(t->sd, &st, sizeof(st)) || st.held || st.graphs)
+		return 3;
+	return slabdev_trim(t->sd, 0) ? 4 : 0;
+}
+
+static void a_child_has_no_graphs(struct kunit *test)
+{
+	struct bench *t = test->priv;
+	struct slabdev_graph *ended, *captures;
+	int status = -1;
+	pid_t pid;
+
+	ended = begin(t);
+	for (u32 i = 0; i < NR; i++)
+		give(t, get(t, i));
+	end(t, ended);
+	captures = begin(t);
+	give(t, get(t, 1));
+	pid = fork();
+	KUNIT_ASSERT_GE(test, pid, 0);
+	if (!pid)
+		_exit(use_in_child(t, ended, captures));
+	KUNIT_ASSERT_EQ(test, waitpid(pid, &status, 0), pid);
+	KUNIT_EXPECT_TRUE(test, WIFEXITED(status));
+	KUNIT_EXPECT_EQ(test, WEXITSTATUS(status), 0);
+	end(t, captures);
+	release(t, captures);
+	release(t, ended);
+}
+
 static const struct kunit_case cases[] = {
 	KUNIT_CASE(a_capture_uses_its_own_again),
+	KUNIT_CASE(a_capture_does_not_use_what_others_use),
 	KUNIT_CASE(launches_share_no_byte),
 	KUNIT_CASE(what_was_freed_before_is_not_the_graphs),
 	KUNIT_CASE(two_graphs_share_nothing),
 	KUNIT_CASE(two_graphs_have_one_object),
 	KUNIT_CASE(calls_in_the_wrong_order),
 	KUNIT_CASE(a_capture_does_not_wait),
+	KUNIT_CASE(a_child_has_no_graphs),
 	{ 0 }
 };
 

@@ -6,6 +6,7 @@
  * The cases tell the engine of objects at addresses that nobody has: what a
  * space does with its memory does not matter here.
  */
+#include <pthread.h>
 #include <slabdev/slabdev.h>
 #include <stdio.h>
 #include <string.h>
@@ -71,7 +72,15 @@ static int release(u64 addr, slabdev_stream_t stream)
 {
 	struct hazard_call by = on(stream);
 
-	return hazard_free(&by, addr);
+	return hazard_free(&by, addr, false);
+}
+
+/* The same of what a graph has. */
+static int release_held(u64 addr, slabdev_stream_t stream)
+{
+	struct hazard_call by = on(stream);
+
+	return hazard_free(&by, addr, true);
 }
 
 /* @later comes after what is in @earlier now. */
@@ -191,6 +200,65 @@ static void used_streams_are_waited_for(struct kunit *test)
 	EXPECT_QUIET(test, release(OBJECT, A));
 }
 
+static void a_use_counts_once(struct kunit *test)
+{
+	u32 i;
+
+	allocate(OBJECT, A);
+	for (i = 0; i < 20; i++)
+		use(OBJECT, A);
+	use(OBJECT, B);
+	order(B, A);
+	EXPECT_QUIET(test, touch(OBJECT, B));
+	EXPECT_QUIET(test, release(OBJECT, A));
+}
+
+/* A stream that is detached is waited for as far as it had come. */
+static void a_detached_stream(struct kunit *test)
+{
+	allocate(OBJECT, A);
+	use(OBJECT, B);
+	order(B, A);
+	EXPECT_QUIET(test, touch(OBJECT, B));
+	hazard_detach(&space, B);
+	/* Of the free too: it waits for what B had, and that was behind A. */
+	EXPECT_QUIET(test, release(OBJECT, C));
+	allocate(OBJECT, A);
+	use(OBJECT, B);
+	order(B, A);
+	hazard_detach(&space, B);
+	EXPECT_QUIET(test, touch(OBJECT, B));
+	EXPECT_HAZARD(test, release(OBJECT, A), "accessed  on stream 0xb0");
+	/* Another one, or another space, is nothing to it. */
+	allocate(OBJECT, A);
+	use(OBJECT, B);
+	order(B, A);
+	hazard_detach(&space, C);
+	hazard_detach(test, B);
+	EXPECT_QUIET(test, touch(OBJECT, B));
+	EXPECT_QUIET(test, release(OBJECT, A));
+}
+
+/* What comes after a mark is not waited for with it. */
+static void a_mark_is_a_moment(struct kunit *test)
+{
+	u64 mark;
+
+	allocate(OBJECT, CPU);
+	EXPECT_QUIET(test, touch(OBJECT, A));
+	mark = hazard_mark(A);
+	hazard_pass(mark, NULL);
+	mark = hazard_mark(A);
+	EXPECT_QUIET(test, touch(OBJECT + 1, A));
+	hazard_pass(mark, CPU);
+	EXPECT_HAZARD(test, release(OBJECT, CPU), "accessed  on stream 0xa0");
+	allocate(OBJECT, CPU);
+	EXPECT_QUIET(test, touch(OBJECT, A));
+	mark = hazard_mark(A);
+	hazard_pass(mark, B);
+	EXPECT_QUIET(test, release(OBJECT, B));
+}
+
 static void nothing_after_the_free(struct kunit *test)
 {
 	allocate(OBJECT, A);
@@ -215,6 +283,30 @@ static void default_streams(struct kunit *test)
 		      "the default stream of thread");
 	order(SLABDEV_STREAM_PER_THREAD, A);
 	EXPECT_QUIET(test, release(OBJECT, SLABDEV_STREAM_PER_THREAD));
+	allocate(OBJECT, NULL);
+	EXPECT_QUIET(test, touch(OBJECT, A));
+	EXPECT_QUIET(test, touch(OBJECT, C));
+}
+
+static void *touch_elsewhere(void *found)
+{
+	*(int *)found = touch(OBJECT, SLABDEV_STREAM_PER_THREAD);
+	return NULL;
+}
+
+/* Each thread has its own. */
+static void default_streams_of_two_threads(struct kunit *test)
+{
+	pthread_t thread;
+	int found = -1;
+
+	allocate(OBJECT, SLABDEV_STREAM_PER_THREAD);
+	EXPECT_QUIET(test, touch(OBJECT, SLABDEV_STREAM_PER_THREAD));
+	kunit_expect_report(test, REPORT_HAZARD);
+	KUNIT_ASSERT_EQ(test, pthread_create(&thread, NULL, touch_elsewhere,
+					     &found), 0);
+	KUNIT_ASSERT_EQ(test, pthread_join(thread, NULL), 0);
+	KUNIT_EXPECT_EQ(test, found, 1);
 }
 
 static void a_space_is_forgotten(struct kunit *test)
@@ -225,6 +317,147 @@ static void a_space_is_forgotten(struct kunit *test)
 		allocate(i * SIZE, A);
 	hazard_forget_space(&space);
 	EXPECT_HAZARD(test, touch(OBJECT, A), "no object");
+}
+
+/* ---- Captures ------------------------------------------------------------ */
+
+static const int graph, other_graph;
+
+/* The rules hold among streams of one capture, wherever it spreads. */
+static void within_a_capture(struct kunit *test)
+{
+	hazard_capture_begin(A, &graph);
+	allocate(OBJECT, A);
+	order(B, A);
+	EXPECT_QUIET(test, touch(OBJECT, B));
+	order(C, B);
+	EXPECT_QUIET(test, touch(OBJECT, C));
+	EXPECT_HAZARD(test, release_held(OBJECT, A), "may still use it");
+	allocate(OBJECT, A);
+	EXPECT_HAZARD(test, touch(OBJECT, C), "behind the allocation");
+	order(C, A);
+	EXPECT_QUIET(test, touch(OBJECT, C));
+	order(A, C);
+	EXPECT_QUIET(test, release_held(OBJECT, A));
+	hazard_capture_end(&graph);
+	/* The same streams run again, and are not in order. */
+	allocate(OBJECT, A);
+	EXPECT_HAZARD(test, touch(OBJECT, B), "behind the allocation");
+	hazard_sync(A);
+	hazard_sync(B);
+	EXPECT_QUIET(test, release(OBJECT, CPU));
+}
+
+/* Of two that were declared, each on a stream. */
+static void captures_that_meet(struct kunit *test)
+{
+	hazard_capture_begin(A, &graph);
+	hazard_capture_begin(B, &other_graph);
+	allocate(OBJECT, A);
+	/* Nobody knows yet that they are one. */
+	EXPECT_QUIET(test, touch(OBJECT, B));
+	hazard_record(1, A);
+	allocate(OBJECT, A);
+	hazard_wait(B, 1);
+	EXPECT_HAZARD(test, touch(OBJECT, B), "behind the allocation");
+	order(B, A);
+	EXPECT_QUIET(test, touch(OBJECT, B));
+	hazard_capture_end(&graph);
+	hazard_capture_end(&other_graph);
+	/* What they did before they met belongs to the one capture, too. */
+	hazard_capture_begin(A, &graph);
+	hazard_capture_begin(B, &other_graph);
+	allocate(OBJECT, A);
+	EXPECT_QUIET(test, touch(OBJECT, B));
+	order(B, A);
+	EXPECT_HAZARD(test, release_held(OBJECT, A), "may still use it");
+}
+
+/* A graph is launched anywhere: with what runs there is no order to miss. */
+/* What was said of a stream holds when its capture becomes another one's. */
+static void uses_in_captures_that_meet(struct kunit *test)
+{
+	allocate(OBJECT, CPU);
+	hazard_capture_begin(A, &graph);
+	hazard_capture_begin(B, &other_graph);
+	use(OBJECT, B);
+	order(B, A);
+	EXPECT_QUIET(test, touch(OBJECT, B));
+	EXPECT_QUIET(test, release(OBJECT, A));
+	hazard_capture_end(&graph);
+	hazard_capture_end(&other_graph);
+}
+
+/* A mark in a capture is like an event there: the CPU cannot wait for it, and
+ * who does is captured. */
+static void marks_in_a_capture(struct kunit *test)
+{
+	allocate(OBJECT, CPU);
+	hazard_capture_begin(A, &graph);
+	EXPECT_QUIET(test, touch(OBJECT, A));
+	hazard_pass(hazard_mark(A), CPU);
+	allocate(OBJECT + SIZE, A);
+	hazard_pass(hazard_mark(A), B);
+	EXPECT_QUIET(test, touch(OBJECT + SIZE, B));
+	hazard_capture_end(&graph);
+	EXPECT_HAZARD(test, release(OBJECT, CPU), "freed while a graph may");
+}
+
+static void captured_and_running(struct kunit *test)
+{
+	allocate(OBJECT, A);
+	hazard_capture_begin(B, &graph);
+	EXPECT_QUIET(test, touch(OBJECT, B));
+	allocate(OBJECT + SIZE, B);
+	hazard_record(1, B);
+	hazard_capture_end(&graph);
+	hazard_wait(C, 1);
+	EXPECT_QUIET(test, touch(OBJECT + SIZE, C));
+	EXPECT_QUIET(test, touch(OBJECT + SIZE, B));
+	/* The graph has it: who still uses it does not matter yet. */
+	EXPECT_QUIET(test, release_held(OBJECT + SIZE, A));
+	/* But this one it does not have. */
+	EXPECT_HAZARD(test, release(OBJECT, A), "freed while a graph may");
+	KUNIT_EXPECT_REPORT_HAS(test, "captured  on stream 0xb0 at");
+	KUNIT_EXPECT_REPORT_HAS(test, "slabdev_use(object, stream 0xb0) in "
+				"the capture");
+}
+
+/* The CPU, and the legacy stream, do not wait for what was captured. */
+static void nobody_waits_for_a_capture(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < 4; i++) {
+		allocate(OBJECT, CPU);
+		hazard_capture_begin(A, &graph);
+		EXPECT_QUIET(test, touch(OBJECT, A));
+		hazard_record(1, A);
+		hazard_capture_end(&graph);
+		if (i == 0)
+			hazard_sync(CPU);
+		else if (i == 1)
+			hazard_sync(A);
+		else if (i == 2)
+			hazard_wait(CPU, 1);
+		else
+			use(OBJECT, NULL);
+		EXPECT_HAZARD(test, release(OBJECT, NULL), "while a graph may");
+	}
+}
+
+static void a_released_graph(struct kunit *test)
+{
+	allocate(OBJECT, CPU);
+	hazard_capture_begin(A, &graph);
+	EXPECT_QUIET(test, touch(OBJECT, A));
+	order(B, A);
+	EXPECT_QUIET(test, touch(OBJECT, B));
+	order(A, B);
+	hazard_capture_end(&graph);
+	hazard_graph_release(&other_graph);
+	hazard_graph_release(&graph);
+	EXPECT_QUIET(test, release(OBJECT, C));
 }
 
 /* ---- Limits -------------------------------------------------------------- */
@@ -281,6 +514,30 @@ static void more_events_than_are_kept(struct kunit *test)
 	EXPECT_QUIET(test, touch(OBJECT, B));
 }
 
+/* What the CPU has waited for makes room for others. */
+static void many_events_that_are_done(struct kunit *test)
+{
+	u64 i;
+
+	allocate(OBJECT + SIZE, A);
+	hazard_record(5, A);
+	for (i = 1000; i < 30000; i++) {
+		hazard_record(i, C);
+		if (i % 1000 == 0)
+			hazard_sync(C);
+	}
+	allocate(OBJECT, A);
+	hazard_record(1, A);
+	hazard_wait(B, 1000);
+	hazard_wait(B, 29999);
+	EXPECT_HAZARD(test, touch(OBJECT, B), "behind the allocation");
+	hazard_wait(B, 5);
+	EXPECT_QUIET(test, touch(OBJECT + SIZE, B));
+	EXPECT_HAZARD(test, touch(OBJECT, B), "behind the allocation");
+	hazard_wait(B, 1);
+	EXPECT_QUIET(test, touch(OBJECT, B));
+}
+
 static struct kunit_case hazard_cases[] = {
 	KUNIT_CASE(one_stream),
 	KUNIT_CASE(access_behind_the_allocation),
@@ -290,12 +547,24 @@ static struct kunit_case hazard_cases[] = {
 	KUNIT_CASE(free_by_the_cpu),
 	KUNIT_CASE(free_behind_the_allocation),
 	KUNIT_CASE(used_streams_are_waited_for),
+	KUNIT_CASE(a_use_counts_once),
+	KUNIT_CASE(a_detached_stream),
+	KUNIT_CASE(a_mark_is_a_moment),
 	KUNIT_CASE(nothing_after_the_free),
 	KUNIT_CASE(default_streams),
+	KUNIT_CASE(default_streams_of_two_threads),
 	KUNIT_CASE(a_space_is_forgotten),
+	KUNIT_CASE(within_a_capture),
+	KUNIT_CASE(captures_that_meet),
+	KUNIT_CASE(uses_in_captures_that_meet),
+	KUNIT_CASE(marks_in_a_capture),
+	KUNIT_CASE(captured_and_running),
+	KUNIT_CASE(nobody_waits_for_a_capture),
+	KUNIT_CASE(a_released_graph),
 	KUNIT_CASE(too_many_streams),
 	KUNIT_CASE(many_streams_one_by_one),
 	KUNIT_CASE(more_events_than_are_kept),
+	KUNIT_CASE(many_events_that_are_done),
 	{}
 };
 

@@ -199,7 +199,8 @@ static int child(struct work_bench *w, u64 event)
 		return 2;
 	if (ops->quiesce(w->b.dev))
 		return 3;
-	if (ops->check_stream(w->b.dev, w->q) != -EINVAL)
+	if (ops->check_stream(w->b.dev, w->q) != -EINVAL ||
+	    !strstr(slabdev_last_error(), "do not survive a fork"))
 		return 4;
 	return ops->check_stream(w->b.dev, NULL) ? 5 : 0;
 }

@@ -262,7 +262,7 @@ static void kept_bytes(struct kept *k, void *p, u64 *at, u64 *end)
 	if (s->state != SLAB_OBJECTS)
 		return;
 	*at = slab_offset(k->sd, s);
-	*end = *at + s->span * SLICE_SIZE;
+	*end = *at + k->sd->class[s->class]->span * SLICE_SIZE;
 }
 
 /* The chunks of the handle that has this one; how many were not used yet. */

@@ -68,19 +68,13 @@ static void bad_attributes(struct kunit *test)
 {
 	struct slabdev_attr attr = SLABDEV_ATTR_INIT;
 
-	attr.flags = 0x10;
+	attr.flags = 0x40;
 	KUNIT_EXPECT_EQ(test, try_open(test, test_spec(), &attr), -EINVAL);
 	attr.flags = 0;
 	attr.ranks = 1;
 	attr.limit_permille = 1001;
 	KUNIT_EXPECT_EQ(test, try_open(test, test_spec(), &attr), -EINVAL);
 	attr.limit_permille = 0;
-	attr.policy.mode = 4;
-	KUNIT_EXPECT_EQ(test, try_open(test, test_spec(), &attr), -EINVAL);
-	attr.policy.mode = 0;
-	attr.policy.flags = 2;
-	KUNIT_EXPECT_EQ(test, try_open(test, test_spec(), &attr), -EINVAL);
-	attr.policy.flags = 0;
 	attr.size = 0;
 	KUNIT_EXPECT_EQ(test, try_open(test, test_spec(), &attr), -EINVAL);
 	attr.size = sizeof(attr);
@@ -90,6 +84,43 @@ static void bad_attributes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, try_open(test, test_spec(), &attr), -EDQUOT);
 	attr.limit = 2 * MIB;
 	KUNIT_EXPECT_EQ(test, try_open(test, test_spec(), &attr), 0);
+}
+
+static void refuse_open(struct kunit *test, const struct slabdev_attr *attr,
+			const char *text)
+{
+	KUNIT_EXPECT_EQ(test, try_open(test, test_spec(), attr), -EINVAL);
+	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(slabdev_last_error(), text),
+				  "%s", slabdev_last_error());
+}
+
+/* What is wrong is named, and nothing else. */
+static void bad_attributes_are_named(struct kunit *test)
+{
+	struct slabdev_policy policy = SLABDEV_POLICY_INIT;
+	struct slabdev_attr attr = SLABDEV_ATTR_INIT;
+	struct slabdev *sd;
+
+	attr.policy.mode = 4;
+	refuse_open(test, &attr, "attr.policy.mode 4 ");
+	attr.policy.mode = 0;
+	attr.policy.flags = 2;
+	refuse_open(test, &attr, "attr.policy.flags 0x2 ");
+	attr.policy.flags = 0;
+	attr.reserved = 5;
+	refuse_open(test, &attr, "attr.reserved 5 ");
+	attr.reserved = 0;
+	attr.ordering = 3;
+	refuse_open(test, &attr, "attr.ordering 3 ");
+	attr.ordering = 0;
+	sd = must_open(test, &attr);
+	policy.mode = SLABDEV_TRIM;
+	policy.flags = 2;
+	KUNIT_EXPECT_EQ(test, slabdev_set_policy(sd, &policy), -EINVAL);
+	KUNIT_EXPECT_NOT_NULL(test, strstr(slabdev_last_error(),
+					   "policy.flags 0x2 "));
+	KUNIT_EXPECT_NULL(test, strstr(slabdev_last_error(), "policy.mode"));
+	close_space(test, sd);
 }
 
 static void other_versions_of_the_attributes(struct kunit *test)
@@ -533,6 +564,7 @@ static void descriptors_of_others_are_left_alone(struct kunit *test)
 static const struct kunit_case open_cases[] = {
 	KUNIT_CASE(specs),
 	KUNIT_CASE(bad_attributes),
+	KUNIT_CASE(bad_attributes_are_named),
 	KUNIT_CASE(other_versions_of_the_attributes),
 	KUNIT_CASE(limit_is_whole_chunks),
 	KUNIT_CASE(reservation_is_chosen_or_given),

@@ -210,7 +210,7 @@ static const char *const bad_values[] = {
 	"SLABDEV_POLICY=retain:1", "SLABDEV_POLICY=trim:1025T",
 	"SLABDEV_ASSERT_STEADY=", "SLABDEV_ASSERT_STEADY=2",
 	"SLABDEV_ASSERT_STEADY=yes", "SLABDEV_ASSERT_STEADY=01",
-	"SLABDEV_DEBUG=X", "SLABDEV_DEBUG=h", "SLABDEV_DEBUG=H-",
+	"SLABDEV_DEBUG=X", "SLABDEV_DEBUG=h", "SLABDEV_DEBUG=HHX",
 	"SLABDEV_STATS=off", "SLABDEV_MEMBARRIER=true",
 	"SLABDEV_LOG=", "SLABDEV_LOG=4", "SLABDEV_LOG=WARN",
 	"SLABDEV_LOG=war", "SLABDEV_LOG=warning", "SLABDEV_LOG=warn:",
@@ -230,7 +230,7 @@ static void refused(struct kunit *test)
 	const char *value = strchr(variable, '=');
 	int len = (int)strcspn(variable, "=");
 	const struct param_info *table;
-	char wanted[256];
+	char wanted[256], letter[24] = "";
 	struct params p;
 	size_t i, n;
 
@@ -241,9 +241,13 @@ static void refused(struct kunit *test)
 		    !strncmp(table[i].name, variable, (size_t)len))
 			break;
 	KUNIT_ASSERT_LT(test, i, n);
+	/* The letter that is wrong, where the value is letters. */
+	if (table[i].known)
+		snprintf(letter, sizeof(letter), " for its '%c'",
+			 variable[strlen(variable) - 1]);
 	snprintf(wanted, sizeof(wanted),
-		 "%.*s='%s' is not accepted: give %s, or unset it", len,
-		 variable, value ? value + 1 : "", table[i].values);
+		 "%.*s='%s' is not accepted%s: give %s, or unset it", len,
+		 variable, value ? value + 1 : "", letter, table[i].values);
 	KUNIT_EXPECT_STREQ(test, error_get(), wanted);
 }
 

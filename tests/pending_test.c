@@ -301,7 +301,107 @@ static void use_then_close(struct kunit *test)
 	KUNIT_EXPECT_GT(test, sums(t).pending, 0);
 }
 
+/* ---- Frees of what another stream uses --------------------------------- */
+
+/* The object was used, and its free came in some other way; until the work is
+ * done nobody has it. */
+static void expect_waits(struct bench *t, void *p, size_t size)
+{
+	void *q[80];
+	u32 i;
+
+	KUNIT_EXPECT_GT(t->test, sums(t).pending, 0);
+	KUNIT_EXPECT_EQ(t->test, slabdev_poll(t->sd), 0);
+	for (i = 0; i < ARRAY_SIZE(q); i++) {
+		q[i] = i % 2 ? slabdev_alloc(t->sd, size) :
+			       get(t, size, t->q[i % NR_QUEUES]);
+		KUNIT_EXPECT_PTR_NE(t->test, q[i], p);
+	}
+	for (i = 0; i < ARRAY_SIZE(q); i++)
+		EXPECT_FREED(t->test, t->sd, q[i]);
+	run_all(t);
+	KUNIT_EXPECT_EQ(t->test, slabdev_poll(t->sd), 0);
+	KUNIT_EXPECT_EQ(t->test, sums(t).pending, 0);
+}
+
+static void *used(struct bench *t, void *p)
+{
+	KUNIT_ASSERT_NOT_NULL(t->test, p);
+	KUNIT_EXPECT_EQ(t->test, slabdev_use(t->sd, p, t->q[2]), 0);
+	busy(t, t->q[2]);
+	return p;
+}
+
+static void used_then_freed(struct kunit *test)
+{
+	static const size_t sizes[] = { 200, 5000, 100000 };
+	struct bench *t = test->priv;
+	u32 i;
+	void *p;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		p = used(t, must_alloc(test, t->sd, sizes[i]));
+		EXPECT_FREED(test, t->sd, p);
+		expect_waits(t, p, sizes[i]);
+		p = used(t, get(t, sizes[i], t->q[0]));
+		give(t, p, t->q[1]);
+		expect_waits(t, p, sizes[i]);
+	}
+}
+
+/* Also of tiny objects, which have no tag. */
+static void used_then_freed_to_a_cache(struct kunit *test)
+{
+	static const size_t sizes[] = { 40, 3000 };
+	struct bench *t = test->priv;
+	struct slabdev_cache *cache;
+	void *p[4], *q;
+	u32 i, k;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		KUNIT_ASSERT_EQ(test, slabdev_cache_create(&cache, t->sd,
+				"used", sizes[i], NULL), 0);
+		for (k = 0; k < ARRAY_SIZE(p); k++)
+			p[k] = used(t, slabdev_cache_alloc(cache));
+		KUNIT_EXPECT_EQ(test, slabdev_cache_free(cache, p[0]), 0);
+		KUNIT_EXPECT_EQ(test, slabdev_cache_free_async(cache, p[1],
+				t->q[0]), 0);
+		KUNIT_EXPECT_EQ(test, slabdev_cache_free_bulk(cache, 2, &p[2]),
+				0);
+		for (k = 0; k < 2 * ARRAY_SIZE(p); k++) {
+			q = slabdev_cache_alloc(cache);
+			KUNIT_EXPECT_PTR_NE(test, q, p[0]);
+			KUNIT_EXPECT_PTR_NE(test, q, p[1]);
+			KUNIT_EXPECT_PTR_NE(test, q, p[2]);
+			KUNIT_EXPECT_PTR_NE(test, q, p[3]);
+			EXPECT_FREED(test, t->sd, q);
+		}
+		run_all(t);
+		KUNIT_EXPECT_EQ(test, slabdev_poll(t->sd), 0);
+		KUNIT_EXPECT_EQ(test, sums(t).pending, 0);
+		KUNIT_EXPECT_EQ(test, slabdev_cache_destroy(cache), 0);
+	}
+}
+
+/* The old place waits, the new one has no use noted. */
+static void used_then_moved(struct kunit *test)
+{
+	struct bench *t = test->priv;
+	void *p, *q;
+
+	p = used(t, must_alloc(test, t->sd, 5000));
+	q = slabdev_realloc(t->sd, p, 100000);
+	KUNIT_ASSERT_NOT_NULL(test, q);
+	expect_waits(t, p, 5000);
+	busy(t, t->q[2]);
+	EXPECT_FREED(test, t->sd, q);
+	KUNIT_EXPECT_EQ(test, sums(t).pending, 0);
+}
+
 static const struct kunit_case cases[] = {
+	KUNIT_CASE(used_then_freed),
+	KUNIT_CASE(used_then_freed_to_a_cache),
+	KUNIT_CASE(used_then_moved),
 	KUNIT_CASE(frees_look_above_the_budget),
 	KUNIT_CASE(poll_takes_what_is_done),
 	KUNIT_CASE(looks_before_it_grows),

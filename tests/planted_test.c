@@ -241,7 +241,6 @@ static int planted_init(struct kunit *test)
 
 /* Slabs. */
 PLANT(other_nr, POKE(listed(g->lists, 0)->nr, 4))
-PLANT(other_span, POKE(listed(g->lists, 0)->span, 3))
 PLANT(other_state, POKE(listed(g->lists, 0)->state, SLAB_TINY))
 PLANT(live_and_in_slab,
       struct slab *s = slab_at(g, g->live_in_list);
@@ -393,7 +392,6 @@ PLANT(pool_range, POKE(g->sd->pool.slices.nr_free, 1))
 
 static const struct plant plants[] = {
 	P(other_nr, "a slab has the objects of its class"),
-	P(other_span, "a slab has the slices of its class"),
 	P(other_state, "a slab is tiny if its class is"),
 	P(live_and_in_slab, "an object in its slab is not live"),
 	P(live_in_slab_of_tiny, "an object in its slab is not live"),
@@ -504,7 +502,7 @@ static void place_is_named(struct kunit *test)
 		void (*plant)(struct ground *g);
 		const void *at;
 	} placed[] = {
-		{ other_nr, slab }, { other_span, slab }, { other_state, slab },
+		{ other_nr, slab }, { other_state, slab },
 		{ other_nr_free, slab }, { bit_beyond, slab },
 		{ run_in_two, slab }, { leads_elsewhere, slab + SLICE_SIZE },
 		{ slab_inside, slab + SLICE_SIZE },

@@ -41,19 +41,22 @@ const char *program_path(struct kunit *test, const char *name)
 	return path;
 }
 
-/* The environment without our parameters, and @add. */
-static char **program_env(struct kunit *test, const char *add)
+/* The environment without our parameters, and those two, or fewer. */
+static char **program_env(struct kunit *test, const char *add,
+			  const char *more)
 {
 	size_t i, nr = 0;
 	char **env;
 
 	while (environ[nr])
 		nr++;
-	env = kunit_kzalloc(test, (nr + 2) * sizeof(*env));
+	env = kunit_kzalloc(test, (nr + 3) * sizeof(*env));
 	for (i = 0, nr = 0; environ[i]; i++)
 		if (strncmp(environ[i], "SLABDEV_", 8))
 			env[nr++] = environ[i];
 	env[nr] = (char *)(uintptr_t)add;
+	if (add)
+		env[nr + 1] = (char *)(uintptr_t)more;
 	return env;
 }
 
@@ -107,12 +110,19 @@ static pid_t program_start(struct kunit *test, const char *path,
 void program_run(struct kunit *test, struct program *p,
 		 const char *const *argv, const char *env)
 {
+	program_run_with(test, p, argv, env, NULL);
+}
+
+void program_run_with(struct kunit *test, struct program *p,
+		      const char *const *argv, const char *env,
+		      const char *more)
+{
 	const char *path = program_path(test, argv[0]);
 	FILE *out = output_file(test), *err = output_file(test);
 	pid_t pid, got;
 	int status;
 
-	pid = program_start(test, path, argv, program_env(test, env), out,
+	pid = program_start(test, path, argv, program_env(test, env, more), out,
 			    err);
 	do
 		got = waitpid(pid, &status, 0);

@@ -35,6 +35,10 @@ const char *program_path(struct kunit *test, const char *name);
  */
 void program_run(struct kunit *test, struct program *p,
 		 const char *const *argv, const char *env);
+/* The same with two of them. */
+void program_run_with(struct kunit *test, struct program *p,
+		      const char *const *argv, const char *env,
+		      const char *more);
 
 /* program_last_line - the last line of @text without its newline; "" if none */
 const char *program_last_line(struct kunit *test, const char *text);

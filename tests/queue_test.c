@@ -258,7 +258,7 @@ static void a_fork_leaves_them_behind(struct kunit *test)
 	end_queue(test, q[1]);
 }
 
-/* ---- Random programs -------------------------------------------------------- */
+/* ---- Random programs ---------------------------------------------------- */
 
 #define NR_QUEUES 5u
 #define NR_STEPS 3000u

@@ -122,7 +122,7 @@ static void the_thread_is_nobody_elses(struct kunit *test)
 	struct surroundings s = { .name = "" };
 	u32 ran = 0;
 
-	/* The name is given by the one who creates the queue: so it is there. */
+	/* Who creates the queue gives the name: so it is there. */
 	KUNIT_EXPECT_EQ(test, slabdev_queue_submit(q, look_around, &s), 0);
 	KUNIT_EXPECT_EQ(test, slabdev_queue_submit(q, count_one, &ran), 0);
 	end_queue(test, q);
@@ -165,7 +165,7 @@ static void no_host_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ran, n + 1 + !!n);
 }
 
-/* ---- Cancellation --------------------------------------------------------- */
+/* ---- Cancellation ------------------------------------------------------- */
 
 static void *synchronize_doomed(void *arg)
 {
@@ -209,7 +209,7 @@ static void waiting_is_no_place_to_end(struct kunit *test)
 	end_queue(test, q);
 }
 
-/* ---- Several threads at once ------------------------------------------------ */
+/* ---- Several threads at once -------------------------------------------- */
 
 #define NR_THREADS 4u
 #define NR_QUEUES 3u

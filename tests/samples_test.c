@@ -85,11 +85,37 @@ static void open_opens_a_gpu(struct kunit *test)
 					       "CUDA VMM), "), "%s", p.out);
 }
 
+/* What the program is told of the device, and of the driver if it has one. */
+struct streams_param {
+	const char *device;
+	bool on_model;
+};
+
+static const struct streams_param streams_params[] = {
+	{ "host", false },
+	{ "cuda:0", true },
+};
+
+static void describe_streams(const struct streams_param *param, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", param->device);
+}
+KUNIT_ARRAY_PARAM(streams, streams_params, describe_streams);
+
 static void streams_run(struct kunit *test, struct program *p,
 			const char *option, const char *env)
 {
-	program_run(test, p, (const char *const[]){
-		    "samples/streams/streams", option, NULL }, env);
+	const struct streams_param *param = test->param_value;
+	char driver[4096] = "SLABDEV_LOG=warn";
+
+	if (param->on_model && !IS_ENABLED(CONFIG_DRIVER_MODEL))
+		kunit_skip(test, "the model of the driver was not built");
+	if (param->on_model)
+		snprintf(driver, sizeof(driver), "SLABDEV_LIBCUDA=%s",
+			 program_path(test, "tests/model/libcuda.so.1"));
+	program_run_with(test, p, (const char *const[]){
+			 "samples/streams/streams", "--device", param->device,
+			 option, NULL }, driver, env);
 	KUNIT_EXPECT_EQ_MSG(test, p->status, 0, "%s", p->err);
 	KUNIT_EXPECT_STREQ(test, p->out, "64 steps, the sum is right\n");
 }
@@ -107,7 +133,19 @@ static void streams_is_right(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, p.err, "");
 }
 
-/* The broken twin works by luck; hazard mode says that it is luck. */
+/* How often a report of hazard mode is in the text. */
+static unsigned int nr_hazards(const char *text)
+{
+	unsigned int n = 0;
+
+	while ((text = strstr(text, "Stream hazard: "))) {
+		text++;
+		n++;
+	}
+	return n;
+}
+
+/* The broken twin works by luck; hazard mode says of each step that it is. */
 static void hazard_finds_the_broken_twin(struct kunit *test)
 {
 	struct program p;
@@ -120,6 +158,30 @@ static void hazard_finds_the_broken_twin(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(p.err, "Stream hazard: freed "
 				  "while another stream may still use it\n"),
 				  "%s", p.err);
+	KUNIT_EXPECT_EQ(test, nr_hazards(p.err), 64);
+}
+
+static void streams_says_why_not(struct kunit *test)
+{
+	struct program p;
+
+	program_run(test, &p, (const char *const[]){
+		    "samples/streams/streams", "--device", "floppy", NULL },
+		    NULL);
+	KUNIT_EXPECT_EQ(test, p.status, 1);
+	KUNIT_EXPECT_STREQ(test, p.out, "");
+	KUNIT_EXPECT_EQ(test, strncmp(p.err, "streams: device 'floppy' ", 25),
+			0);
+	program_run(test, &p, (const char *const[]){
+		    "samples/streams/streams", "--device", "cuda:0", NULL },
+		    "SLABDEV_LIBCUDA=/nonexistent");
+	KUNIT_EXPECT_EQ(test, p.status, 1);
+	KUNIT_EXPECT_STREQ(test, p.err, "streams: there is no CUDA driver\n");
+	program_run(test, &p, (const char *const[]){
+		    "samples/streams/streams", "--device", NULL }, NULL);
+	KUNIT_EXPECT_EQ(test, p.status, 2);
+	KUNIT_EXPECT_STREQ(test, p.err, "usage: streams [--broken] "
+			   "[--device SPEC]\n");
 }
 
 static const struct kunit_case samples_cases[] = {
@@ -128,8 +190,9 @@ static const struct kunit_case samples_cases[] = {
 	KUNIT_CASE(open_lists_devices),
 	KUNIT_CASE(open_opens_what_it_is_given),
 	KUNIT_CASE(open_opens_a_gpu),
-	KUNIT_CASE(streams_is_right),
-	KUNIT_CASE(hazard_finds_the_broken_twin),
+	KUNIT_CASE_PARAM(streams_is_right, streams_gen_params),
+	KUNIT_CASE_PARAM(hazard_finds_the_broken_twin, streams_gen_params),
+	KUNIT_CASE(streams_says_why_not),
 	{}
 };
 

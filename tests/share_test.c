@@ -97,8 +97,13 @@ static void other_process_has_the_object(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, *before, 1);
 	sharer_end(test, &other);
 
+	KUNIT_EXPECT_EQ(test, stats_of(test, sd).exported, 1);
+	KUNIT_EXPECT_EQ(test, stats_of(test, sd).exported_bytes,
+			slabdev_usable_size(sd, p));
 	EXPECT_EXPORT_ENDED(test, sd, p, &share);
 	KUNIT_EXPECT_EQ(test, share.fd, -1);
+	KUNIT_EXPECT_EQ(test, stats_of(test, sd).exported, 0);
+	KUNIT_EXPECT_EQ(test, stats_of(test, sd).exported_bytes, 0);
 	EXPECT_FREED(test, sd, p);
 	EXPECT_FREED(test, sd, before);
 	expect_empty(test, sd);
@@ -184,6 +189,10 @@ static void exported_object_cannot_be_freed(struct kunit *test)
 		before = figures(test, sd);
 		kunit_expect_report(test, REPORT_INVALID_POINTER);
 		KUNIT_EXPECT_EQ(test, slabdev_free(sd, p[i]), -EBUSY);
+		KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(slabdev_last_error(),
+				"is exported to another process: "
+				"slabdev_export_end() first"), "%s",
+				slabdev_last_error());
 		KUNIT_EXPECT_EQ(test, figures(test, sd).live, before.live);
 		EXPECT_EXPORT_ENDED(test, sd, p[i], &first);
 		kunit_expect_report(test, REPORT_INVALID_POINTER);
@@ -320,6 +329,18 @@ static void refuse_import(struct kunit *test, const struct slabdev_share *share,
 	KUNIT_EXPECT_NULL(test, im);
 }
 
+/* A file as it should be, but open for reading only. */
+static int read_only_memfd(size_t size)
+{
+	int fd = memfd_with(size, F_SEAL_SHRINK), again;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	again = open(path, O_RDONLY | O_CLOEXEC);
+	close(fd);
+	return again;
+}
+
 static void hostile_descriptors_are_refused(struct kunit *test)
 {
 	struct slabdev_share share = SLABDEV_SHARE_INIT;
@@ -334,6 +355,7 @@ static void hostile_descriptors_are_refused(struct kunit *test)
 		{ memfd_with(0, F_SEAL_SHRINK), -EINVAL, "bytes" },
 		{ memfd_with(2 * MIB, F_SEAL_SHRINK | F_SEAL_WRITE), -EPERM,
 		  "mmap" },
+		{ read_only_memfd(2 * MIB), -EACCES, "mmap" },
 		{ open("/dev/null", O_RDWR | O_CLOEXEC), -EINVAL, "sealed" },
 		{ open("/dev/zero", O_RDWR | O_CLOEXEC), -EINVAL, "sealed" },
 		{ open("/proc/self/exe", O_RDONLY | O_CLOEXEC), -EINVAL,

@@ -136,6 +136,8 @@ static void streams_are_shown(struct kunit *test)
 	s.file[0].space->event_queries = 15;
 	s.file[0].space->stream_waits = 3;
 	s.file[0].space->host_waits = 4;
+	s.file[0].space->nr_exported = 2;
+	s.file[0].space->exported_bytes = 8192;
 	s.file[1].window->cls[0].pending = 40;
 	pid = fake_job_start(test, &s);
 	slabinfo_run(test, &p, pid);
@@ -143,16 +145,25 @@ static void streams_are_shown(struct kunit *test)
 	expect_text(test, p.out, "~ pending     40.0K   0%");
 	expect_text(test, p.out, "? in flight       0   0%");
 	expect_text(test, p.out, "\n  streams 2, graphs 1 (hold 4.0K); events "
-				 "12, asked 15; waits: stream 3, CPU 4\n");
+				 "12, asked 15; waits: stream 3, CPU 4\n"
+				 "  exported 2 objects (8.0K)\n");
 	slabinfo_run(test, &p, pid, "--json");
 	expect_text(test, p.out, "\"held\":4096,\"streams\":2,\"graphs\":1,"
 				 "\"event_records\":12,\"event_queries\":15,"
-				 "\"stream_waits\":3,\"host_waits\":4,");
+				 "\"stream_waits\":3,\"host_waits\":4,"
+				 "\"exported\":2,\"exported_bytes\":8192,");
 	expect_text(test, p.out, "\"pending\":40960,\"retained\"");
+	expect_text(test, p.out, "\"pending_objects\":40,");
 	slabinfo_run(test, &p, pid, "--prometheus");
 	expect_text(test, p.out, "kind=\"pending\"} 40960\n");
 	expect_text(test, p.out, "\nslabdev_held_bytes{");
+	expect_text(test, p.out, "\nslabdev_exported_bytes{");
 	expect_text(test, p.out, "\nslabdev_cache_pending_bytes{");
+	expect_text(test, p.out, "\nslabdev_cache_pending_objects{");
+	slabinfo_run(test, &p, pid, "^size-1024$");
+	expect_text(test, p.out, "   Pending :       40  Pending :    40.0K\n");
+	slabinfo_run(test, &p, pid, "^large$");
+	expect_text(test, p.out, "   Pending :        0  Pending :        0\n");
 }
 
 static void totals_add_up(struct kunit *test)
@@ -397,7 +408,7 @@ static const char prometheus_script[] =
 "    last = m[1]\n"
 "    seen.add(last)\n"
 "    n += 1\n"
-"assert n == 8 + 14 + 12 + 3 * 9, n\n"
+"assert n == 8 + 16 + 12 + 3 * 10, n\n"
 "print(\"ok\")\n";
 
 static void prometheus_is_well_formed(struct kunit *test)

@@ -8,17 +8,16 @@
 #include "tests/stream_program.h"
 
 #define WORD sizeof(u64)
-#define PLACES 48u
 
 /* ---- Kernels ----------------------------------------------------------- */
 
 /* The distance of the places in an object: every word of a small one. */
-static u64 stride_of(u64 size)
+static u64 stride_of(const struct program_kernel *k, u64 size)
 {
-	return max(WORD, size / PLACES / WORD * WORD);
+	return max(WORD, size / k->program->driver->places / WORD * WORD);
 }
 
-static void note_wrong(const struct kernel *k, u64 at, u64 word)
+static void note_wrong(const struct program_kernel *k, u64 at, u64 word)
 {
 	struct program *p = k->program;
 
@@ -29,56 +28,63 @@ static void note_wrong(const struct kernel *k, u64 at, u64 word)
 	p->wrong_word = word;
 }
 
-static void look(const struct kernel *k)
+static void access_word(const struct program_kernel *k, u64 at, u64 *word,
+			bool writes)
 {
-	u64 step = stride_of(k->before_size), at, word;
+	void *p = (void *)(uintptr_t)(k->addr + at);
+
+	if (k->program->driver->access && !k->by_cpu)
+		k->program->driver->access(k->addr + at, word, writes);
+	else if (writes)
+		memcpy(p, word, WORD);
+	else
+		memcpy(word, p, WORD);
+}
+
+static void look(const struct program_kernel *k)
+{
+	u64 step = stride_of(k, k->before_size), at, word = 0;
 
 	for (at = 0; at + WORD <= k->before_bytes; at += step) {
-		memcpy(&word, (void *)(uintptr_t)(k->addr + at), WORD);
+		access_word(k, at, &word, false);
 		if (word != k->before)
 			note_wrong(k, at, word);
 	}
 }
 
-static void leave(const struct kernel *k)
+static void leave(const struct program_kernel *k)
 {
-	u64 step = stride_of(k->size), at;
+	u64 step = stride_of(k, k->size), at, word = k->after;
 
 	for (at = 0; at + WORD <= k->size; at += step)
-		memcpy((void *)(uintptr_t)(k->addr + at), &k->after, WORD);
+		access_word(k, at, &word, true);
 }
 
-static void run_kernel(void *arg)
+void program_kernel_run(const struct program_kernel *k)
 {
-	struct kernel *k = arg;
-
 	if (k->before != ANYTHING)
 		look(k);
 	if (!k->reads)
 		leave(k);
 	__atomic_fetch_add(&k->program->done, 1, __ATOMIC_RELAXED);
-	free(k);
 }
 
-static void submit(struct program *p, const struct kernel *what, u32 stream)
+static void submit(struct program *p, const struct program_kernel *what,
+		   u32 stream)
 {
-	struct kernel *k = malloc(sizeof(*k));
+	struct program_kernel *k = malloc(sizeof(*k));
 
 	*k = *what;
 	k->stream = stream;
 	k->step = p->step;
 	p->submitted++;
-	if (!stream)
-		run_kernel(k);
-	else
-		KUNIT_ASSERT_EQ(p->test,
-				slabdev_queue_submit(p->stream[stream].queue,
-						     run_kernel, k), 0);
+	p->driver->submit(p, k, stream);
 }
 
-static struct kernel kernel_on(struct program *p, const struct object *o)
+static struct program_kernel kernel_on(struct program *p,
+				       const struct object *o)
 {
-	return (struct kernel){
+	return (struct program_kernel){
 		.program = p,
 		.addr = (u64)(uintptr_t)o->p,
 		.size = o->size,
@@ -89,9 +95,9 @@ static struct kernel kernel_on(struct program *p, const struct object *o)
 }
 
 /* A kernel that writes, and what it leaves. */
-static struct kernel writer_on(struct program *p, struct object *o)
+static struct program_kernel writer_on(struct program *p, struct object *o)
 {
-	struct kernel k = kernel_on(p, o);
+	struct program_kernel k = kernel_on(p, o);
 
 	k.after = ++p->next;
 	o->left = k.after;
@@ -101,15 +107,26 @@ static struct kernel writer_on(struct program *p, struct object *o)
 
 void program_launch(struct program *p, struct object *o)
 {
-	struct kernel k = writer_on(p, o);
+	struct program_kernel k = writer_on(p, o);
 
 	submit(p, &k, o->home);
+}
+
+void program_touch(struct program *p, struct object *o)
+{
+	struct program_kernel k = writer_on(p, o);
+
+	k.by_cpu = true;
+	k.stream = o->home;
+	k.step = p->step;
+	p->submitted++;
+	program_kernel_run(&k);
 }
 
 void program_launch_reader(struct program *p, const struct object *o,
 			   u32 stream)
 {
-	struct kernel k = kernel_on(p, o);
+	struct program_kernel k = kernel_on(p, o);
 
 	k.reads = true;
 	submit(p, &k, stream);
@@ -117,7 +134,7 @@ void program_launch_reader(struct program *p, const struct object *o,
 
 void program_check(struct program *p)
 {
-	const struct kernel *k = &p->first_wrong;
+	const struct program_kernel *k = &p->first_wrong;
 
 	KUNIT_ASSERT_EQ_MSG(p->test, __atomic_load_n(&p->wrong,
 						     __ATOMIC_RELAXED), 0,
@@ -146,22 +163,21 @@ void program_stream_begin(struct program *p, u32 i, bool attach)
 	struct program_stream *st = &p->stream[i];
 
 	*st = (struct program_stream){ 0 };
-	KUNIT_ASSERT_EQ(p->test, slabdev_queue_create(&st->queue,
-						      p->queue_flags), 0);
+	p->driver->begin(p, i);
 	st->attached = attach;
 	if (attach)
 		KUNIT_ASSERT_EQ(p->test,
-				slabdev_stream_attach(p->sd, st->queue), 0);
+				slabdev_stream_attach(p->sd, st->handle), 0);
 }
 
 void program_stream_detach(struct program *p, u32 i)
 {
 	struct program_stream *st = &p->stream[i];
-	int err = slabdev_stream_detach(p->sd, st->queue);
+	int err = slabdev_stream_detach(p->sd, st->handle);
 
 	/* No event could be had: nothing has changed. */
 	while (err && err != -EINVAL && p->failing)
-		err = slabdev_stream_detach(p->sd, st->queue);
+		err = slabdev_stream_detach(p->sd, st->handle);
 	/* One that was neither attached nor told of is not known. */
 	KUNIT_EXPECT_TRUE_MSG(p->test,
 			      !err || (!st->attached && err == -EINVAL),
@@ -172,74 +188,31 @@ void program_stream_detach(struct program *p, u32 i)
 
 void program_stream_end(struct program *p, u32 i)
 {
-	struct program_stream *st = &p->stream[i];
-	int err;
-
 	program_stream_detach(p, i);
-	err = slabdev_queue_destroy(st->queue);
-	if (err == -EDEADLK) {
-		program_run_all(p);
-		err = slabdev_queue_destroy(st->queue);
-	}
-	KUNIT_ASSERT_EQ(p->test, err, 0);
-	st->queue = NULL;
+	p->driver->end(p, i);
+	p->stream[i].handle = NULL;
 }
 
 void program_order(struct program *p, u32 before, u32 after)
 {
-	if (before == after || !before)
-		return;
-	if (!after)
-		program_run_all(p);
-	else
-		KUNIT_ASSERT_EQ(p->test,
-				slabdev_queue_wait(p->stream[after].queue,
-						   p->stream[before].queue), 0);
-}
-
-void program_run_some(struct program *p)
-{
-	u32 i = 1 + random_below(&p->random, p->nr_streams - 1);
-	u32 most = 1 + random_below(&p->random, 16);
-
-	if (p->queue_flags & SLABDEV_QUEUE_MANUAL)
-		(void)slabdev_queue_run(p->stream[i].queue, most);
-}
-
-static int run_once(struct program *p)
-{
-	int n, ran = 0;
-	u32 i;
-
-	for (i = 1; i < p->nr_streams; i++) {
-		if (!p->stream[i].queue)
-			continue;
-		n = slabdev_queue_run(p->stream[i].queue, ~0u);
-		ran += n;
-		KUNIT_ASSERT_GE(p->test, n, 0);
-	}
-	return ran;
+	if (before != after)
+		p->driver->order(p, before, after);
 }
 
 void program_run_all(struct program *p)
 {
-	u32 i;
-
-	if (p->queue_flags & SLABDEV_QUEUE_MANUAL)
-		while (run_once(p))
-			;
-	for (i = 1; i < p->nr_streams; i++)
-		if (p->stream[i].queue)
-			KUNIT_ASSERT_EQ(p->test, slabdev_queue_synchronize(
-						 p->stream[i].queue), 0);
+	p->driver->run_all(p);
 }
 
 void program_free(struct program *p, void *addr, u32 stream)
 {
-	int err = stream ? slabdev_free_async(p->sd, addr,
-					      p->stream[stream].queue) :
-			   slabdev_free(p->sd, addr);
+	int err;
 
+	do
+		err = stream ? slabdev_free_async(p->sd, addr,
+						  p->stream[stream].handle) :
+			       slabdev_free(p->sd, addr);
+	while (err && p->failing);
 	KUNIT_ASSERT_EQ_MSG(p->test, err, 0, "step %llu: %s",
 			    (unsigned long long)p->step, slabdev_last_error());
 }
@@ -252,13 +225,18 @@ static void capture_begin(struct program *p)
 	u32 i = 1 + random_below(&p->random, p->nr_streams - 1);
 	int err;
 
+	/* The legacy stream cannot be; beside it a thread's own cannot. */
+	if (p->stream[i].is_default)
+		return;
 	*g = (struct program_graph){ .stream = i };
-	err = slabdev_capture_begin(p->sd, p->stream[i].queue, &g->graph);
+	err = slabdev_capture_begin(p->sd, p->stream[i].handle, &g->graph);
 	if (err && p->failing)
 		return;
 	KUNIT_ASSERT_EQ_MSG(p->test, err, 0, "%s", slabdev_last_error());
 	p->stream[i].capturing = true;
 	g->state = GRAPH_CAPTURES;
+	if (p->driver->capture_begin)
+		p->driver->capture_begin(p, i);
 }
 
 /* The kernel is in the graph, not in the stream. */
@@ -266,8 +244,12 @@ static void record(struct program *p, struct graph_object *at)
 {
 	struct program_graph *g = &p->graph;
 
-	g->again[g->nr_kernels] = ANYTHING;
-	g->kernel[g->nr_kernels++] = writer_on(p, &at->o);
+	struct program_kernel *k = &g->kernel[g->nr_kernels];
+
+	g->again[g->nr_kernels++] = ANYTHING;
+	*k = writer_on(p, &at->o);
+	if (p->driver->record)
+		p->driver->record(p, k, g->stream);
 }
 
 static void record_object(struct program *p, const struct object *o, bool used)
@@ -286,7 +268,7 @@ static void record_object(struct program *p, const struct object *o, bool used)
 static void capture_alloc(struct program *p)
 {
 	struct program_graph *g = &p->graph;
-	slabdev_stream_t queue = p->stream[g->stream].queue;
+	slabdev_stream_t queue = p->stream[g->stream].handle;
 	struct object o = { .size = random_size(&p->random, 32 * KIB) };
 
 	if (!random_below(&p->random, 8))
@@ -324,6 +306,8 @@ static void capture_end(struct program *p)
 	struct graph_object *at;
 	u32 i;
 
+	if (p->driver->capture_end)
+		p->driver->capture_end(p, g->stream);
 	KUNIT_ASSERT_EQ(p->test, slabdev_capture_end(g->graph), 0);
 	p->stream[g->stream].capturing = false;
 	g->state = GRAPH_READY;
@@ -369,11 +353,11 @@ static void replay(struct program *p)
 {
 	struct program_graph *g = &p->graph;
 	u32 to = program_any_stream(p), i;
-	struct kernel k;
+	struct program_kernel k;
 
 	if (!to)
 		return;
-	for (i = 1; i < p->nr_streams && !g->replays; i++)
+	for (i = 0; i < p->nr_streams && !g->replays; i++)
 		program_order(p, i, to);
 	program_order(p, g->stream, to);
 	for (i = 0; i < g->nr_kernels; i++) {
@@ -456,7 +440,7 @@ bool program_graph_use(struct program *p, struct object *o)
 	/* Its home may be gone by then; the CPU is never. */
 	program_order(p, o->home, 0);
 	o->home = 0;
-	err = slabdev_use(p->sd, o->p, p->stream[g->stream].queue);
+	err = slabdev_use(p->sd, o->p, p->stream[g->stream].handle);
 	KUNIT_ASSERT_EQ_MSG(p->test, err, 0, "%s", slabdev_last_error());
 	record_object(p, o, true);
 	return true;

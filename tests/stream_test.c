@@ -101,7 +101,7 @@ static struct slabdev_stats sums(struct bench *t)
 	return expect_sound(t->test, t->sd);
 }
 
-/* ---- Reuse ---------------------------------------------------------------- */
+/* ---- Reuse -------------------------------------------------------------- */
 
 static const size_t sizes[] = { 1, 256, 3000, 100000, MIB, 3 * MIB };
 
@@ -123,6 +123,31 @@ static void same_stream_at_once(struct kunit *test)
 	give(t, p, t->a);
 	KUNIT_EXPECT_PTR_EQ(test, get(t, size, t->a), p);
 	give(t, p, t->a);
+	run_all(t, t->a);
+	detach(t, t->a);
+}
+
+/* The same where no sheaf keeps it: it is pending by itself. */
+static void same_stream_without_sheaves(struct kunit *test)
+{
+	struct slabdev_policy policy = SLABDEV_POLICY_INIT;
+	struct bench *t = test->priv;
+	size_t size = *(const size_t *)test->param_value;
+	void *p, *q;
+
+	policy.mode = SLABDEV_AGGRESSIVE;
+	KUNIT_EXPECT_EQ(test, slabdev_set_policy(t->sd, &policy), 0);
+	attach(t, t->a);
+	p = get(t, size, t->a);
+	q = get(t, size, t->a);
+	busy(t, t->a);
+	give(t, q, t->a);
+	give(t, p, t->a);
+	KUNIT_EXPECT_PTR_EQ(test, get(t, size, t->a), q);
+	KUNIT_EXPECT_PTR_EQ(test, get(t, size, t->a), p);
+	KUNIT_EXPECT_EQ(test, sums(t).pending, 0);
+	give(t, p, t->a);
+	give(t, q, t->a);
 	run_all(t, t->a);
 	detach(t, t->a);
 }
@@ -250,7 +275,7 @@ static void none_of_many_is_for_others(struct kunit *test)
 	detach(t, t->a);
 }
 
-/* ---- When memory is short --------------------------------------------------- */
+/* ---- When memory is short ----------------------------------------------- */
 
 /* Work that is done when it is told to. */
 struct gate {
@@ -363,7 +388,7 @@ static void an_allocation_waits_for_a_thread(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, slabdev_queue_destroy(q), 0);
 }
 
-/* ---- Uses -------------------------------------------------------------------- */
+/* ---- Uses --------------------------------------------------------------- */
 
 typedef void (*free_fn)(struct bench *t, void *p);
 
@@ -474,7 +499,7 @@ static void uses_are_counted(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, slabdev_queue_destroy(q[i]), 0);
 }
 
-/* ---- Attaching, and the end ---------------------------------------------------- */
+/* ---- Attaching, and the end --------------------------------------------- */
 
 static void attached_twice_detached_twice(struct kunit *test)
 {
@@ -681,8 +706,55 @@ static void threads_strand_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sums(t).pending, 0);
 }
 
+struct asker {
+	struct slabdev *sd;
+	bool end;
+};
+
+static void *ask_all_the_time(void *arg)
+{
+	struct asker *a = arg;
+
+	while (!READ_ONCE(a->end))
+		(void)slabdev_poll(a->sd);
+	return NULL;
+}
+
+/* Whoever waits for all that is pending waits also for what others have taken
+ * out to ask: nothing keeps the cache. */
+static void others_ask_meanwhile(struct kunit *test)
+{
+	struct bench *t = test->priv;
+	struct asker asker = { t->sd, false };
+	struct slabdev_cache *cache;
+	pthread_t thread;
+	void *p;
+	u32 i, k;
+
+	KUNIT_ASSERT_EQ(test, pthread_create(&thread, NULL, ask_all_the_time,
+					     &asker), 0);
+	for (i = 0; i < 1000; i++) {
+		KUNIT_ASSERT_EQ(test, slabdev_cache_create(&cache, t->sd,
+				"asked", 3 * MIB, NULL), 0);
+		p = slabdev_cache_alloc_async(cache, t->a);
+		KUNIT_EXPECT_NOT_NULL(test, p);
+		/* Not done: so that it is asked again and again. */
+		busy(t, t->a);
+		KUNIT_EXPECT_EQ(test, slabdev_cache_free_async(cache, p, t->a),
+				0);
+		for (k = 0; k < 100000 && !READ_ONCE(t->sd->pendings.nr_asked);
+		     k++)
+			;
+		KUNIT_EXPECT_EQ_MSG(test, slabdev_cache_destroy(cache), 0, "%s",
+				    slabdev_last_error());
+	}
+	WRITE_ONCE(asker.end, true);
+	pthread_join(thread, NULL);
+}
+
 static const struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(same_stream_at_once, size_gen_params),
+	KUNIT_CASE_PARAM(same_stream_without_sheaves, size_gen_params),
 	KUNIT_CASE_PARAM(others_only_when_it_is_done, size_gen_params),
 	KUNIT_CASE_PARAM(not_attached_an_event_each, size_gen_params),
 	KUNIT_CASE(hits_record_nothing),
@@ -702,6 +774,7 @@ static const struct kunit_case cases[] = {
 	KUNIT_CASE(a_forced_close_waits),
 	KUNIT_CASE(a_child_has_nothing_pending),
 	KUNIT_CASE(threads_strand_nothing),
+	KUNIT_CASE(others_ask_meanwhile),
 	{ 0 }
 };
 

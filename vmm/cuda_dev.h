@@ -53,6 +53,7 @@ struct cuda_dev {
 	CUmemAllocationProp prop;
 	CUmemAccessDesc access[1 + CUDA_MAX_PEERS];
 	u32 nr_access;
+	bool rdma_asked;	/* SLABDEV_OPEN_RDMA */
 
 	/* Atomic: the first result after which nothing works any more. */
 	CUresult dead_result;

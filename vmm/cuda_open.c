@@ -52,6 +52,15 @@ static int choose_backing(const struct cuda_dev *d, u32 wanted)
 	return backing;
 }
 
+/* The first that the device has may be another one elsewhere. */
+static int check_same_layout(const struct slabdev_attr *attr)
+{
+	if (!(attr->flags & SLABDEV_OPEN_SAME_LAYOUT) || attr->backing)
+		return 0;
+	return error_set(-EINVAL, "SLABDEV_OPEN_SAME_LAYOUT: attr.backing must "
+			 "not be SLABDEV_BACKING_AUTO: name one");
+}
+
 static int check_regions_attr(const struct slabdev_attr *attr)
 {
 	const char *what = NULL;
@@ -125,6 +134,14 @@ static int retain_context(struct cuda_dev *d)
 	return 0;
 }
 
+static int check_bound(struct cuda_dev *d)
+{
+	int err = cuda_check_stream(d, d->bound);
+
+	return err ? error_set(err, "attr.stream %p: %s", (void *)d->bound,
+			       error_get()) : 0;
+}
+
 /* Outside of the scope: whoever receives it finds the thread as it was. */
 static void tell_what_is_missing(const struct cuda_dev *d,
 				 const struct slabdev_attr *attr)
@@ -152,6 +169,8 @@ static int init(struct cuda_dev *d, const char *spec,
 	if (!err)
 		err = cuda_find_device(d->drv, spec, name, &d->device);
 	if (!err && d->kind == CUDA_DEVICE)
+		err = check_same_layout(attr);
+	if (!err && d->kind == CUDA_DEVICE)
 		backing = choose_backing(d, wanted_backing(attr));
 	if (!err)
 		err = backing < 0 ? backing : retain_context(d);
@@ -160,8 +179,11 @@ static int init(struct cuda_dev *d, const char *spec,
 	err = cuda_enter(d, &scope);
 	if (err)
 		goto release_context;
-	err = d->kind == CUDA_DEVICE ? init_device(d, attr, backing, ops) :
-				       init_shared(d, attr, ops);
+	err = check_bound(d);
+	if (!err)
+		err = d->kind == CUDA_DEVICE ?
+		      init_device(d, attr, backing, ops) :
+		      init_shared(d, attr, ops);
 	cuda_leave(d, &scope);
 	if (err)
 		goto release_context;

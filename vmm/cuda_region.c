@@ -268,6 +268,40 @@ static void managed_describe(void *dev, char *buf, size_t len)
 	snprintf(buf, len, "managed memory");
 }
 
+/* ---- The ways to it ----------------------------------------------------- */
+
+static void malloc_describe_ways(void *dev, u64 addr, char *buf, size_t len)
+{
+	(void)dev;
+	snprintf(buf, len, "\n  CUDA IPC: yes, by the handle of its region, "
+		 "which begins at %#llx\n  RDMA: as all memory of cuMemAlloc",
+		 (unsigned long long)addr);
+}
+
+static void pool_describe_ways(void *dev, u64 addr, char *buf, size_t len)
+{
+	(void)dev;
+	(void)addr;
+	snprintf(buf, len, "\n  CUDA IPC: no, memory of a pool has no legacy "
+		 "handle\n  RDMA: no promise for memory of a pool");
+}
+
+static void pinned_describe_ways(void *dev, u64 addr, char *buf, size_t len)
+{
+	(void)dev;
+	(void)addr;
+	snprintf(buf, len, "\n  CUDA IPC: no, it is memory of the host\n  "
+		 "RDMA: as all memory of the host");
+}
+
+static void managed_describe_ways(void *dev, u64 addr, char *buf, size_t len)
+{
+	(void)dev;
+	(void)addr;
+	snprintf(buf, len, "\n  CUDA IPC: no, managed memory has no legacy "
+		 "handle\n  RDMA: no promise for managed memory");
+}
+
 #define REGION_TABLE(kind, info)					\
 	.backed = true,							\
 	.explains = true,						\
@@ -281,6 +315,7 @@ static void managed_describe(void *dev, char *buf, size_t len)
 	.unmap = region_unmap,						\
 	.meminfo = info,						\
 	.describe = kind##_describe,					\
+	.describe_ways = kind##_describe_ways,				\
 	CUDA_SHARED_OPS
 
 const struct vmm_ops vmm_cuda_malloc_ops = {

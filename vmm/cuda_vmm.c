@@ -134,6 +134,35 @@ static void map_describe(void *dev, char *buf, size_t len)
 			 d->nr_access - 1);
 }
 
+static void say_peers(const struct cuda_dev *d, char *buf, size_t len)
+{
+	size_t n = (size_t)snprintf(buf, len, "\n  peers: %s",
+				    d->nr_access > 1 ? "devices" :
+						       "none (attr.peers)");
+
+	for (u32 i = 1; i < d->nr_access && n < len; i++)
+		n += (size_t)snprintf(buf + n, len - n, "%s %d",
+				      i > 1 ? "," : "",
+				      (int)d->access[i].location.id);
+}
+
+static void map_describe_ways(void *dev, u64 addr, char *buf, size_t len)
+{
+	const struct cuda_dev *d = dev;
+	const char *rdma = "no, the space was opened without SLABDEV_OPEN_RDMA";
+	size_t n;
+
+	(void)addr;
+	if (d->prop.allocFlags.gpuDirectRDMACapable)
+		rdma = "yes, the driver has created it for that";
+	else if (d->rdma_asked)
+		rdma = "no, it was asked for, and the driver has refused";
+	n = (size_t)snprintf(buf, len, "\n  CUDA IPC: no, mapped memory has no "
+			     "legacy handle; export it\n  RDMA: %s", rdma);
+	if (n < len)
+		say_peers(d, buf + n, len - n);
+}
+
 const struct vmm_ops vmm_cuda_ops = {
 	.name = "cuda",
 	.explains = true,
@@ -148,6 +177,7 @@ const struct vmm_ops vmm_cuda_ops = {
 	.unmap = map_unmap,
 	.meminfo = cuda_meminfo,
 	.describe = map_describe,
+	.describe_ways = map_describe_ways,
 	.share_type = cuda_share_type,
 	.share = cuda_share,
 	.import = cuda_import,
@@ -329,7 +359,8 @@ int cuda_vmm_init(struct cuda_dev *d, const struct slabdev_attr *attr)
 	err = add_peers(d, attr);
 	if (!err && attr->handle_type)
 		err = choose_handle_type(d, attr->handle_type);
-	if (!err && (attr->flags & SLABDEV_OPEN_RDMA))
+	d->rdma_asked = attr->flags & SLABDEV_OPEN_RDMA;
+	if (!err && d->rdma_asked)
 		err = try_rdma(d);
 	return err ? err : query_granularity(d);
 }

@@ -266,11 +266,18 @@ int cuda_stream_wait(void *dev, slabdev_stream_t in, u64 event)
 /* ---- Questions -------------------------------------------------------- */
 
 /* A handle that is none makes the driver do anything; there is no asking. */
+/* Of a handle that is no stream's at all the driver tells nothing. */
 int cuda_check_stream(void *dev, slabdev_stream_t stream)
 {
-	(void)dev;
-	(void)stream;
-	return 0;
+	const struct cuda_dev *d = dev;
+	CUcontext ctx;
+
+	if (stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD ||
+	    !d->drv->cuStreamGetCtx || d->drv->cuStreamGetCtx(stream, &ctx) ||
+	    ctx == d->ctx)
+		return 0;
+	return error_set(-EINVAL, "it is a stream of another context, or "
+			 "device");
 }
 
 int cuda_is_captured(void *dev, slabdev_stream_t in)

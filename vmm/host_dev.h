@@ -65,7 +65,7 @@ int host_unmap(void *dev, u64 addr, u64 size);
 int host_meminfo(void *dev, u64 *free_bytes, u64 *total_bytes);
 void host_put(void *dev);
 
-/* ---- host_share.c --------------------------------------------------------- */
+/* ---- host_share.c ------------------------------------------------------- */
 
 /* Map the files of the whole mappings in [@addr, @end) where they belong. */
 int __must_check host_map_files(struct host_dev *d, u64 addr, u64 end);

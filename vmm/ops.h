@@ -122,6 +122,10 @@ struct vmm_ops {
 	void (*put)(void *dev);
 	/* Optional. What the memory is, in a few words. */
 	void (*describe)(void *dev, char *buf, size_t len);
+	/* Optional. By which ways other processes, devices and network cards
+	 * reach memory of the reservation that begins at @addr, and why not: a
+	 * line each, after a newline and two blanks. */
+	void (*describe_ways)(void *dev, u64 addr, char *buf, size_t len);
 
 	/*
 	 * Optional, all three or none: handles that go from one process to

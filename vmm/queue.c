@@ -8,6 +8,7 @@
 #include "core/cancel.h"
 #include "core/log.h"
 #include "core/metapool.h"
+#include "core/os.h"
 #include "vmm/queue.h"
 #include "vmm/vmm.h"
 
@@ -52,6 +53,9 @@ static struct queue *queues[NR_QUEUES];
 static u32 generations[NR_QUEUES];
 static struct metapool queue_pool, item_pool;
 static pid_t owner;		/* of all queues; 0: there were none */
+/* Const once there is an owner: 0 in the child of a fork. NULL: not to be had,
+ * and who runs has to be asked each time. */
+static const u32 *fork_mark;
 
 /* Const once set. */
 static const struct queue_observer *observer;
@@ -61,13 +65,37 @@ void queue_observe(const struct queue_observer *o)
 	store_release(&observer, o);
 }
 
-/* Passes on @err; 0: all that was submitted to the queue is done. */
-static int tell_done(int err, slabdev_stream_t queue)
+/* What a queue has, before it is waited for: others may submit meanwhile. */
+struct watch {
+	const struct queue_observer *o;	/* NULL: nobody wants to know */
+	u64 mark;
+};
+
+static struct watch watch_begin(slabdev_stream_t queue)
+{
+	struct watch w = { .o = load_acquire(&observer) };
+
+	if (unlikely(w.o && queue_check(queue)))
+		w.o = NULL;
+	if (unlikely(w.o))
+		w.mark = w.o->mark(queue);
+	return w;
+}
+
+/* It is no queue any more, and all of it is done. */
+static void tell_end(slabdev_stream_t queue)
 {
 	const struct queue_observer *o = load_acquire(&observer);
 
-	if (unlikely(o && !err))
-		o->is_done(queue);
+	if (unlikely(o))
+		o->pass(o->mark(queue), SLABDEV_HAZARD_HOST);
+}
+
+/* Passes on @err; 0: @later comes after what the queue had. */
+static int watch_end(const struct watch *w, int err, slabdev_stream_t later)
+{
+	if (unlikely(w->o))
+		w->o->pass(w->mark, err ? NULL : later);
 	return err;
 }
 
@@ -75,16 +103,19 @@ static int tell_done(int err, slabdev_stream_t queue)
 
 static bool is_orphan(void)
 {
-	pid_t pid = READ_ONCE(owner);
+	pid_t pid = load_acquire(&owner);
 
-	return pid && pid != getpid();
+	if (!pid)
+		return false;
+	return fork_mark ? !READ_ONCE(*fork_mark) : pid != getpid();
 }
 
 static slabdev_stream_t handle_of(u32 place)
 {
 	return (slabdev_stream_t)((uintptr_t)generations[place] <<
 				  GENERATION_SHIFT |
-				  (uintptr_t)place << PLACE_SHIFT | HANDLE_BITS);
+				  (uintptr_t)place << PLACE_SHIFT |
+				  HANDLE_BITS);
 }
 
 static struct queue *find_locked(slabdev_stream_t handle)
@@ -125,7 +156,7 @@ static void wait_locked(void)
 	pthread_cond_wait(&changed, &lock.mutex);
 }
 
-/* ---- Progress ------------------------------------------------------------- */
+/* ---- Progress ----------------------------------------------------------- */
 
 static bool reached_locked(const struct queue_point *p)
 {
@@ -208,7 +239,7 @@ static int await_locked(const struct queue_point *p)
 	return 0;
 }
 
-/* ---- The thread of a queue ------------------------------------------------- */
+/* ---- The thread of a queue ---------------------------------------------- */
 
 static void *serve(void *arg)
 {
@@ -242,7 +273,7 @@ static int start_thread(struct queue *q)
 	return 0;
 }
 
-/* ---- Create and destroy ------------------------------------------------------ */
+/* ---- Create and destroy ------------------------------------------------- */
 
 static void init_once_locked(void)
 {
@@ -250,7 +281,8 @@ static void init_once_locked(void)
 		return;
 	metapool_init(&queue_pool, sizeof(struct queue), "queues");
 	metapool_init(&item_pool, sizeof(struct item), "queue items");
-	WRITE_ONCE(owner, getpid());
+	fork_mark = os_fork_mark();
+	store_release(&owner, getpid());
 }
 
 static int add_locked(bool manual, struct queue **out)
@@ -344,10 +376,11 @@ int slabdev_queue_destroy(slabdev_stream_t queue)
 	if (!q->manual)
 		pthread_join(q->thread, NULL);
 	metapool_free(&queue_pool, q);
-	return tell_done(0, queue);
+	tell_end(queue);
+	return 0;
 }
 
-/* ---- Submitting -------------------------------------------------------------- */
+/* ---- Submitting --------------------------------------------------------- */
 
 static int submit(slabdev_stream_t queue, const struct item *what)
 {
@@ -400,60 +433,65 @@ int queue_wait_point(slabdev_stream_t queue, const struct queue_point *point)
 
 int slabdev_queue_wait(slabdev_stream_t queue, slabdev_stream_t other)
 {
-	const struct queue_observer *o = load_acquire(&observer);
+	struct watch w = watch_begin(other);
 	struct queue_point point;
 	int err = queue_point_now(other, &point);
 
 	if (!err)
 		err = queue_wait_point(queue, &point);
-	if (unlikely(o && !err))
-		o->waits(queue, other);
-	return err;
+	return watch_end(&w, err, queue);
 }
 
-/* ---- Running and waiting ------------------------------------------------------- */
+/* ---- Running and waiting ------------------------------------------------ */
 
 int slabdev_queue_run(slabdev_stream_t queue, unsigned int most)
 {
+	struct watch w = watch_begin(queue);
 	NO_CANCELLATION;
 	struct queue *q = NULL;
 	int n = 0, err = enter(queue, &q);
+	u64 before;
 
 	if (!q)
-		return err;
+		return watch_end(&w, err, NULL);
+	before = q->submitted;
 	if (!q->manual)
 		n = error_set(-EINVAL, "slabdev_queue_run: the queue has a "
 			      "thread of its own");
 	else
 		for (; most && can_run_locked(q); most--, n++)
 			run_first_locked(q);
+	err = q->done < before ? -EBUSY : 0;
 	lock_release(&lock);
+	(void)watch_end(&w, err, SLABDEV_HAZARD_HOST);
 	return n;
 }
 
 int slabdev_queue_query(slabdev_stream_t queue)
 {
+	struct watch w = watch_begin(queue);
 	struct queue *q = NULL;
 	int err = enter(queue, &q);
 
 	if (!q)
-		return err;
+		return watch_end(&w, err, NULL);
 	err = q->done == q->submitted ? 0 : -EBUSY;
 	lock_release(&lock);
-	return tell_done(err, queue);
+	return watch_end(&w, err, SLABDEV_HAZARD_HOST);
 }
 
 int slabdev_queue_synchronize(slabdev_stream_t queue)
 {
+	struct watch w = watch_begin(queue);
 	struct queue_point point;
 	int err = queue_point_now(queue, &point);
 
 	if (!err)
 		err = queue_await(&point);
-	return tell_done(err, queue);
+	return watch_end(&w, err, SLABDEV_HAZARD_HOST);
 }
 
-/* ---- For the backend ------------------------------------------------------------- */
+/* ---- For the backend ---------------------------------------------------- */
 
 int queue_point_now(slabdev_stream_t queue, struct queue_point *point)
 {
@@ -497,11 +535,10 @@ int queue_check(slabdev_stream_t queue)
 	struct queue *q = NULL;
 	int err = enter(queue, &q);
 
-	if (err == -EOWNERDEAD)
-		return refuse(queue);
 	if (!err)
 		lock_release(&lock);
-	return err;
+	/* To a space it is no stream; the text says why. */
+	return err ? -EINVAL : 0;
 }
 
 int queue_await_all(void)

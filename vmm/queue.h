@@ -57,7 +57,8 @@ int __must_check queue_wait_point(slabdev_stream_t queue,
 bool queue_has_reached(const struct queue_point *point);
 /* Wait for it; a manual queue is run. 0, or -EDEADLK. */
 int __must_check queue_await(const struct queue_point *point);
-/* -EINVAL with the error text set, when it is no queue. */
+/* -EINVAL with the error text set, when it is no queue, or one of before a
+ * fork. */
 int __must_check queue_check(slabdev_stream_t queue);
 /* Wait for all queues of the process. 0, or -EDEADLK. */
 int __must_check queue_await_all(void);

@@ -31,6 +31,10 @@
  * Where a reservation is memory, region.c decides how long the further ones
  * are, and gives them back.
  *
+ * With the same layout in every process there is one reservation, as long as it
+ * was asked for: whether a further one is to be had depends on the machine, and
+ * so does what lies how far from what.
+ *
  * Alignment: a chunk may be larger than what a backend aligns to, and a driver
  * may not honour the alignment asked for, so one chunk more is reserved and
  * the first whole chunk in it begins the numbering.
@@ -173,6 +177,8 @@ static u32 max_chunks(const struct vmm *v, u64 left)
 	u64 first = v->res[0].nr_chunks;
 	u64 most = max(first * 2, v->limit_chunks * RESERVE_FACTOR);
 
+	if (v->same_layout)
+		return (u32)first;
 	most = min(most + VMM_MAX_RANGES, VMM_MAX_OFFSET >> v->chunk_shift);
 	most = min(most, left >> v->chunk_shift);
 	return (u32)max(most, first);
@@ -229,6 +235,12 @@ static int reserve_further(struct vmm *v, u32 nr)
 	u64 chunks = max(v->reserve_next >> v->chunk_shift, (u64)nr);
 	int err;
 
+	if (v->same_layout) {
+		vmm_incident_lack(v, "attr.reserve has no run of addresses "
+				  "that is long enough, and there is no more "
+				  "with SLABDEV_OPEN_SAME_LAYOUT");
+		return -ENOMEM;
+	}
 	if (v->ops->backed)
 		return vmm_reserve_region(v, nr);
 	err = vmm_reserve_behind(v, nr, chunks);

@@ -55,6 +55,21 @@ bool vmm_in_one_handle(struct vmm *v, u64 offset, u64 bytes)
 	return find_handle(v, offset, bytes, &id, &begin, &handle_bytes);
 }
 
+void vmm_describe_ways(struct vmm *v, u64 offset, char *buf, size_t len)
+{
+	const struct vmm_reservation *res;
+	u64 begin = 0;
+
+	if (!v->ops->describe_ways)
+		return;
+	lock_acquire(&v->lock);
+	res = vmm_reservation_of(v, (u32)(offset >> v->chunk_shift));
+	if (res)
+		begin = res->raw_addr;
+	lock_release(&v->lock);
+	v->ops->describe_ways(v->dev, begin, buf, len);
+}
+
 int vmm_share(struct vmm *v, u64 offset, u64 bytes, struct slabdev_share *share)
 {
 	u64 id, begin, handle_bytes;

@@ -181,6 +181,7 @@ int vmm_open(struct vmm *v, const struct vmm_ops *ops, void *dev,
 		.dev = dev,
 		.name = cfg->name,
 		.cnt = cfg->counters,
+		.same_layout = cfg->same_layout,
 	};
 	err = query_chunk(v);
 	if (!err)
@@ -297,6 +298,13 @@ u64 vmm_chunk_stamp(struct vmm *v, u32 chunk)
 	return stamp;
 }
 
+/* Is the device done with what is idle? Where that must not decide anything,
+ * it is as soon as it can be. */
+static bool is_quiet_now(struct vmm *v)
+{
+	return !(v->same_layout ? vmm_fence_wait(v) : vmm_fence_try(v));
+}
+
 static int unmap_locked(struct vmm *v, u32 first, enum vmm_giveback how)
 {
 	struct vmm_handle *h = handle_at(v, first);
@@ -307,7 +315,7 @@ static int unmap_locked(struct vmm *v, u32 first, enum vmm_giveback how)
 		return -EINVAL;
 	}
 	vmm_fence_stamp(v, h);
-	if (how == VMM_KEEP_MAPPED || vmm_fence_try(v)) {
+	if (how == VMM_KEEP_MAPPED || !is_quiet_now(v)) {
 		vmm_idle_put(v, h);
 		return 0;
 	}

@@ -63,6 +63,7 @@ struct vmm_config {
 	u32 limit_permille;	/* instead, thousandths of that; 0: all */
 	u32 ranks;		/* divide the limit by; 0: 1 */
 	u64 reserve;		/* bytes, 0: adaptive */
+	bool same_layout;	/* the same calls give the same numbers */
 	struct vmm_counters *counters;	/* zeroed, outlives the vmm */
 	const char *name;	/* of the space, for reports; outlives it */
 };
@@ -106,6 +107,7 @@ struct vmm {
 	u32 max_chunks;		/* chunk numbers are below this */
 	u64 base;		/* address of chunk 0 */
 	u64 base_bytes;		/* length of the first reservation */
+	bool same_layout;	/* of which there is one: slab/rank.h */
 	struct vmm_counters *cnt;
 
 	/* Locking: lock. */
@@ -127,7 +129,7 @@ struct vmm {
 	u64 fence_stamp;	/* covered by the recorded event; 0: none */
 	u64 quiet;		/* stamps up to this one are quiet */
 	u32 nr_waiting;		/* threads, for the event */
-	bool is_still;		/* the vmm_map_quiet() that runs unmaps nothing */
+	bool is_still;		/* vmm_map_quiet(), just now, unmaps nothing */
 	bool is_quiet;		/* nothing was handed out since vmm_quiesce() */
 	struct vmm_incident incident;
 	struct vmm_reservation res[VMM_MAX_RANGES];
@@ -162,8 +164,8 @@ int vmm_close(struct vmm *v);
  */
 int __must_check vmm_map(struct vmm *v, u32 nr, u32 handle_chunks, u32 *first);
 
-/* The same from memory that no work uses any more: new, or quiet. @still: rather
- * fail than unmap anything, or wait. */
+/* The same from memory that no work uses any more: new, or quiet. @still:
+ * rather fail than unmap anything, or wait. */
 int __must_check vmm_map_quiet(struct vmm *v, u32 nr, u32 handle_chunks,
 			       bool still, u32 *first);
 /* What a chunk in use was stamped with when it was idle; 0: it is new. */
@@ -282,6 +284,9 @@ int vmm_meminfo(struct vmm *v, u64 *free_bytes, u64 *total_bytes);
 
 /* The enum slabdev_handle_type by which this memory can be shared. */
 u32 vmm_share_type(const struct vmm *v);
+/* What the backend has to say of the ways to the memory at @offset: lines, each
+ * after a newline; or nothing. */
+void vmm_describe_ways(struct vmm *v, u64 offset, char *buf, size_t len);
 /* Is all of it in one handle that is in use? */
 bool vmm_in_one_handle(struct vmm *v, u64 offset, u64 bytes);
 /*
@@ -356,9 +361,11 @@ bool vmm_next_in_use(struct vmm *v, u32 *chunk, u32 *nr);
 
 /* Told of the order that the program makes, without locks held. */
 struct queue_observer {
-	void (*waits)(slabdev_stream_t queue, slabdev_stream_t other);
-	/* The caller knows that all that was submitted is done. */
-	void (*is_done)(slabdev_stream_t queue);
+	/* What the queue has now, and perhaps not what comes: a name for it. */
+	u64 (*mark)(slabdev_stream_t queue);
+	/* Of each mark, once: what @later gets from now on comes after;
+	 * SLABDEV_HAZARD_HOST: it is done; NULL: nothing is known of it. */
+	void (*pass)(u64 mark, slabdev_stream_t later);
 };
 
 /* From now on; there is one at most. */

@@ -31,6 +31,9 @@ extern "C" {
 typedef int (*slabdev_ctor_fn)(void *base, size_t stride, size_t count,
 			       slabdev_stream_t stream, void *arg);
 
+/** Cache flag: comm memory, see comm.h. */
+#define SLABDEV_CACHE_COMM 0x1u
+
 /**
  * struct slabdev_cache_args - how to create a cache
  * @size: sizeof(struct slabdev_cache_args), set by SLABDEV_CACHE_ARGS_INIT; all
@@ -40,7 +43,7 @@ typedef int (*slabdev_ctor_fn)(void *base, size_t stride, size_t count,
  * @ctor: called for each new slab; NULL: none
  * @ctor_arg: passed on
  * @sheaf_bytes: most bytes of one sheaf; 0: the space's choice
- * @flags: 0
+ * @flags: SLABDEV_CACHE_*
  * @reserved: 0
  */
 struct slabdev_cache_args {
@@ -70,7 +73,8 @@ struct slabdev_cache_args {
  * @args: NULL for the defaults
  *
  * Objects below 256 bytes are packed at 16 bytes or their alignment, larger
- * ones at a multiple of 256: tighter than the general size classes.
+ * ones at a multiple of 256: tighter than the general size classes. Those of
+ * SLABDEV_CACHE_COMM have chunks of their own.
  *
  * Context: any thread. Driver: never.
  * Return: 0; -EINVAL bad name, size, alignment or flag, -EEXIST the name is
@@ -155,8 +159,9 @@ slabdev_cache_prefill(struct slabdev_cache *cache, size_t n);
  * slabdev_cache_shrink - take back free objects of all threads
  * @cache: the cache
  *
- * Slabs without a live object go back to the space, which keeps them mapped
- * or not as its policy says. Waits for what streams have freed.
+ * Slabs without a live object go back to the space, which keeps them mapped or
+ * not as its policy says; comm memory stays. Waits for what streams have
+ * freed.
  *
  * Context: any thread. Driver: slow path.
  * Return: 0.

@@ -12,22 +12,29 @@
  * - a free that is not ordered behind the allocation, or behind an access on
  *   another stream, which slabdev_use() was not told of: the next owner may get
  *   the memory while the access still runs;
+ * - a free of what a captured graph uses and does not have (slabdev_use);
  * - an access after the free, or to memory that a slab never handed out.
  *
  * Each report names both places in the program, both streams, and the order
  * that is missing. Nothing is reported of what is ordered.
  *
  * The library knows what it was told: allocations, frees, slabdev_use(); of
- * host queues also slabdev_queue_wait() and slabdev_queue_synchronize(). Of
- * CUDA streams it has to be told the rest by the calls below, which cost a load
- * and a branch when the letter is off: also of a query that found an event or a
- * stream done, which is a wait of the CPU.
+ * host queues also slabdev_queue_wait(), slabdev_queue_synchronize(), a query
+ * that finds a queue done, and a run of all that was there. Of CUDA streams it
+ * has to be told the rest by the calls below, which cost a load and a branch
+ * when the letter is off: also of a query that found an event or a stream done,
+ * which is a wait of the CPU.
  *
  * All threads of the CPU count as one, whose calls come one after another. The
  * legacy default stream counts as ordered with all others, and NULL is it, but
- * for a space of host memory, where both are the CPU. 256 streams are followed
- * at a time; of others nothing is reported. What a launch of a graph uses need
- * not be told: the graph has it (slabdev_graph_release).
+ * for a space of host memory, where both are the CPU. 256 streams and 8,192
+ * events are followed at a time, those left out that the CPU has waited for;
+ * of what is beyond nothing is reported, which is said once.
+ *
+ * While a capture is declared on a stream, what it does is captured, and so is
+ * what the streams do that wait for its events. Order is asked for within the
+ * capture. What a launch of a graph uses need not be told: the graph has it
+ * until slabdev_graph_release().
  */
 #ifndef SLABDEV_HAZARD_H
 #define SLABDEV_HAZARD_H

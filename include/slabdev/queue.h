@@ -5,9 +5,16 @@
  *
  * A queue runs functions in the order in which they were submitted, as a
  * stream of a device does: in a thread of its own, or, if it is manual, when
- * somebody says slabdev_queue_run(). Host spaces take queues wherever a stream
- * is taken, so that a program for streams runs on a machine without a device,
- * and a test can hold work back for as long as it likes.
+ * somebody says slabdev_queue_run(), or has to wait for it. Host spaces take
+ * queues wherever a stream is taken, so that a program for streams runs on a
+ * machine without a device.
+ *
+ * A manual queue lets a test hold work back, as long as nobody waits for it. A
+ * thread that does runs what is in it, itself: in slabdev_queue_synchronize()
+ * and slabdev_queue_destroy(), and where the library waits for what streams
+ * have freed or may still use: in slabdev_trim(), slabdev_set_policy(),
+ * slabdev_close(), slabdev_stream_detach(), slabdev_cache_shrink() and
+ * slabdev_cache_destroy(), and in an allocation when memory is short.
  */
 #ifndef SLABDEV_QUEUE_H
 #define SLABDEV_QUEUE_H
@@ -18,7 +25,7 @@
 extern "C" {
 #endif
 
-/** Queue flag: no thread; slabdev_queue_run() runs what was submitted. */
+/** Queue flag: no thread; slabdev_queue_run(), or who waits, runs the work. */
 #define SLABDEV_QUEUE_MANUAL 0x1u
 
 /**
@@ -38,7 +45,8 @@ typedef void (*slabdev_queue_fn)(void *arg);
  *
  * Context: any thread. Driver: never.
  * Return: 0; -EINVAL @queue NULL or unknown flag, -ENOMEM no host memory,
- * -EAGAIN no thread can be started, -ENFILE 4,096 queues exist.
+ * -EAGAIN no thread can be started, -ENFILE 4,096 queues exist, -EOWNERDEAD in
+ * the child of a fork of a process that had queues.
  */
 SLABDEV_API SLABDEV_MUST_CHECK int
 slabdev_queue_create(slabdev_stream_t *queue, unsigned int flags);
@@ -51,7 +59,8 @@ slabdev_queue_create(slabdev_stream_t *queue, unsigned int flags);
  *
  * Context: any thread but the queue's own. Driver: never; blocks.
  * Return: 0; -EINVAL no queue, -EDEADLK called from the queue itself, or what
- * is left waits for a manual queue that is held back: nothing has changed.
+ * is left waits for a manual queue that is held back: nothing has changed;
+ * -EOWNERDEAD in the child of a fork.
  */
 SLABDEV_API int slabdev_queue_destroy(slabdev_stream_t queue);
 
@@ -97,7 +106,8 @@ SLABDEV_API int slabdev_queue_run(slabdev_stream_t queue, unsigned int most);
  * @queue: the queue
  *
  * Context: any thread. Driver: never.
- * Return: 0 yes; -EBUSY no; -EINVAL no queue.
+ * Return: 0 yes; -EBUSY no; -EINVAL no queue, -EOWNERDEAD in the child of a
+ * fork.
  */
 SLABDEV_API int slabdev_queue_query(slabdev_stream_t queue);
 
@@ -106,7 +116,8 @@ SLABDEV_API int slabdev_queue_query(slabdev_stream_t queue);
  * @queue: the queue; a manual one is run by the caller
  *
  * Context: any thread but the queue's own. Driver: never; blocks.
- * Return: 0; -EINVAL no queue, -EDEADLK as slabdev_queue_destroy().
+ * Return: 0; -EINVAL no queue, -EDEADLK as slabdev_queue_destroy(), -EOWNERDEAD
+ * in the child of a fork.
  */
 SLABDEV_API int slabdev_queue_synchronize(slabdev_stream_t queue);
 

@@ -54,7 +54,7 @@ extern "C" {
 
 #define SLABDEV_SEG_NAME "slabdev-stats"
 #define SLABDEV_SEG_MAGIC UINT64_C(0x56454442414c5344)
-#define SLABDEV_SEG_VERSION 3u
+#define SLABDEV_SEG_VERSION 4u
 #define SLABDEV_SEG_WINDOW 128u
 #define SLABDEV_SEG_THREADS_PER_SEGMENT 16u
 #define SLABDEV_SEG_NR_OPS 12u
@@ -176,6 +176,9 @@ struct slabdev_seg_vmm {
  * @host_waits: times the CPU waited for the device since memory was short
  * @nr_streams: streams that are attached
  * @nr_graphs: graphs that were not released
+ * @nr_exported: objects that other processes may have
+ * @reserved: 0
+ * @exported_bytes: bytes of those objects
  */
 struct slabdev_seg_space {
 	char name[64];
@@ -208,6 +211,9 @@ struct slabdev_seg_space {
 	uint64_t host_waits;
 	uint32_t nr_streams;
 	uint32_t nr_graphs;
+	uint32_t nr_exported;
+	uint32_t reserved;
+	uint64_t exported_bytes;
 };
 
 /** enum slabdev_seg_class_type - what a class record describes */

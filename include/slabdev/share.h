@@ -12,7 +12,9 @@
  * What is shared is the physical handle that the object lies in, a chunk of
  * 2 MiB or more: an importer reaches all of it, neighbours of the object too.
  * An object that lies in two handles cannot be exported; one above 64 MiB lies
- * in one, unless it was put into free memory of earlier objects.
+ * in one, unless it was put into free memory of earlier objects. Comm memory
+ * (comm.h) is always in one, and in one of its own: what is meant to be shared
+ * should be that.
  *
  * An exported object stays where it is and stays live: a free of it is refused
  * with -EBUSY until each slabdev_export() was ended. The importer's mapping
@@ -79,8 +81,8 @@ struct slabdev_share {
  * Context: any thread. Driver: exports a handle.
  * Return: 0; -EINVAL no live object begins at @p, or @share is NULL or was not
  * initialised; -ENOTSUP memory of this space cannot be shared; -EXDEV the
- * object lies in more than one physical handle; -ENOMEM no host memory;
- * -EMFILE no descriptor is left; -EIO, -EOWNERDEAD.
+ * object lies in more than one physical handle, which comm memory never does;
+ * -ENOMEM no host memory; -EMFILE no descriptor is left; -EIO, -EOWNERDEAD.
  */
 SLABDEV_API SLABDEV_MUST_CHECK int
 slabdev_export(struct slabdev *sd, void *p, struct slabdev_share *share);
@@ -119,8 +121,9 @@ SLABDEV_API int slabdev_export_end(struct slabdev *sd, void *p,
  * Context: any thread. Driver: reserves, imports, maps.
  * Return: 0; -EINVAL @share is malformed, its descriptor is something else, or
  * the memory is of another kind than @spec; -E2BIG fields that this version
- * does not know; -ENOTSUP, -ENODEV as slabdev_open(); -EACCES the memory cannot
- * be written; -ENOMEM, -EMFILE, -EIO.
+ * does not know; -ENOTSUP, -ENODEV as slabdev_open(); -EPERM its descriptor is
+ * sealed against writing, -EACCES it is open for reading only; -ENOMEM,
+ * -EMFILE, -EIO.
  */
 SLABDEV_API SLABDEV_MUST_CHECK int
 slabdev_import(struct slabdev_import **import, const char *spec,

@@ -34,9 +34,11 @@
 
 #include <slabdev/base.h>
 #include <slabdev/cache.h>
+#include <slabdev/comm.h>
 #include <slabdev/device.h>
 #include <slabdev/hazard.h>
 #include <slabdev/queue.h>
+#include <slabdev/rank.h>
 #include <slabdev/share.h>
 #include <slabdev/stats.h>
 #include <slabdev/stream.h>
@@ -115,7 +117,8 @@ enum slabdev_policy_mode {
 
 /**
  * Policy flag: when memory is short, rather than have the CPU wait for memory
- * that a stream still uses, have the stream that asks for it wait.
+ * that a stream still uses, have the stream that asks for it wait. For objects
+ * of caches, and others up to 1 MiB; for larger ones the CPU waits.
  */
 #define SLABDEV_POLICY_STREAM_WAITS 0x1u
 
@@ -144,6 +147,11 @@ struct slabdev_policy {
 /** Open flag: let network cards reach the memory where the device can
  *  ("cuda:N"); where it cannot the space is opened without, and says so. */
 #define SLABDEV_OPEN_RDMA 0x8u
+/** Open flag: every object has comm memory, see comm.h. */
+#define SLABDEV_OPEN_COMM 0x10u
+/** Open flag: the same calls give the same offsets in every process; what that
+ *  takes is in rank.h. */
+#define SLABDEV_OPEN_SAME_LAYOUT 0x20u
 
 /** enum slabdev_backing - what a space on "cuda:N" takes its memory from */
 enum slabdev_backing {
@@ -271,8 +279,9 @@ struct slabdev_attr {
  * Pointers of "cuda:N" are for the device: the CPU cannot touch them. Those of
  * the other kinds are for both. A free in a CUDA space says that the memory is
  * used no more by work submitted later; work that is already in the bound
- * stream may go on. Memory of "cuda-host:N" and "cuda-managed:N" may be handed
- * out to the CPU at once: free it when the device is done with it.
+ * stream may go on. What is freed in "cuda-host:N" and "cuda-managed:N" is
+ * handed out again when that work is done, as the CPU waits for nothing, unless
+ * attr.ordering says otherwise (SLABDEV_ORDER_HOST).
  *
  * Context: any thread. Driver: slow path.
  * Return: 0; -EINVAL unknown spec or bad attribute, -E2BIG unknown attribute,
@@ -408,6 +417,8 @@ SLABDEV_API int slabdev_unregister_shrinker(struct slabdev *sd,
 #define SLABDEV_REQ_NO_GROW 0x2u
 /** Request flag: no out-of-memory report; the caller can do without. */
 #define SLABDEV_REQ_NO_REPORT 0x4u
+/** Request flag: comm memory, see comm.h; aligned to its chunk, not more. */
+#define SLABDEV_REQ_COMM 0x8u
 
 /**
  * struct slabdev_req - the details of one request
@@ -415,8 +426,8 @@ SLABDEV_API int slabdev_unregister_shrinker(struct slabdev *sd,
  *        zero, the default
  * @align: a power of two up to 1 GiB; 0: SLABDEV_ALIGN. One above 2 MiB may map
  *         up to that much more than the object has
- * @stream: the stream that uses the memory first: the space's bound stream,
- *          or NULL for it; host spaces: NULL
+ * @stream: the stream that uses the memory first, of the space's device; NULL:
+ *          the bound stream. Host spaces: a host queue
  * @tag: the caller's own mark, for debug reports; 0: none
  * @flags: SLABDEV_REQ_*
  * @reserved: 0
@@ -460,9 +471,9 @@ SLABDEV_API SLABDEV_MUST_CHECK void *slabdev_alloc(struct slabdev *sd,
  * @req: the details; NULL for the defaults
  *
  * Context: any thread. Driver: slow path; never with SLABDEV_REQ_NO_GROW.
- * Return: as slabdev_alloc(); also EINVAL bad alignment or flag, E2BIG unknown
- * tail, ENOTSUP a stream that is not the space's, EBUSY memory cannot be zeroed
- * while the space's stream is captured.
+ * Return: as slabdev_alloc(); also EINVAL bad alignment or flag, or a stream of
+ * another device, E2BIG unknown tail, EBUSY memory cannot be zeroed while the
+ * space's stream is captured.
  */
 SLABDEV_API SLABDEV_MUST_CHECK void *
 slabdev_alloc_ex(struct slabdev *sd, size_t size,
@@ -486,7 +497,8 @@ slabdev_alloc_array(struct slabdev *sd, size_t n, size_t size);
  * @p: the object, general allocations only; NULL: slabdev_alloc()
  * @size: the new size; 0 frees @p and returns NULL with errno 0
  *
- * The new object has the alignment of slabdev_alloc(), whatever @p had.
+ * The new object has the alignment of slabdev_alloc(), whatever @p had, and
+ * comm memory if @p has.
  *
  * Stays in place when it grows within the memory that @p has, or shrinks to a
  * size that would get as much. Else allocates, copies the smaller of both sizes

@@ -57,6 +57,8 @@ extern "C" {
  * @event_queries: times an event was asked whether it is done
  * @stream_waits: times a stream was made to wait for an event
  * @host_waits: times the CPU waited for the device since memory was short
+ * @exported: objects that other processes may have
+ * @exported_bytes: bytes of those objects
  *
  * Source of all numbers: per-thread counters, summed, and counters under
  * locks; exact when no operation is in flight.
@@ -97,6 +99,8 @@ struct slabdev_stats {
 	uint64_t event_queries;
 	uint64_t stream_waits;
 	uint64_t host_waits;
+	uint64_t exported;
+	uint64_t exported_bytes;
 };
 
 /**
@@ -146,7 +150,12 @@ SLABDEV_API int slabdev_validate(struct slabdev *sd);
 /**
  * slabdev_explain - say in words what an address is
  * @p: any address
- * @buf: filled with one line: space, cache, object, live or free
+ * @buf: filled with a line that says it: space, cache, object, live or free;
+ *       and, for a live object, lines that say by which ways other processes,
+ *       devices and network cards reach it, and why not: "export" and "comm"
+ *       for all memory, "CUDA IPC" and "RDMA" for that of CUDA, "peers" for
+ *       that of virtual memory management. 1,024 bytes hold all of it; what
+ *       does not fit is left out
  * @len: bytes in @buf
  *
  * Context: any thread. Driver: never.

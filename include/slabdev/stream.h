@@ -160,9 +160,10 @@ struct slabdev_graph;
  * Call it before the capture of the driver begins. Each launch of the graph
  * uses the same addresses. So what is allocated, used (slabdev_use) or freed on
  * @stream until slabdev_capture_end() belongs to the graph: it is handed out to
- * nobody else, even after it was freed, until slabdev_graph_release(). What the
- * capture frees it may use again. Memory for it is mapped if need be, but
- * nothing is waited for.
+ * nobody else, even after it was freed, until slabdev_graph_release(). What
+ * the capture frees it may use again. Memory for it is mapped if need be, but
+ * nothing is asked or waited for: an allocation fails with EBUSY where a
+ * cache's constructor would have to prepare new objects on a device.
  *
  * A capture that spans several streams needs one call for each of those that
  * allocate or free.
@@ -184,7 +185,8 @@ slabdev_capture_begin(struct slabdev *sd, slabdev_stream_t stream,
  * @graph: from slabdev_capture_begin()
  *
  * Context: any thread. Driver: never.
- * Return: 0; -EINVAL @graph is NULL or ended already.
+ * Return: 0; -EINVAL @graph is NULL or ended already; -EOWNERDEAD in the child
+ * of a fork.
  */
 SLABDEV_API int slabdev_capture_end(struct slabdev_graph *graph);
 
@@ -197,14 +199,16 @@ SLABDEV_API int slabdev_capture_end(struct slabdev_graph *graph);
  * is running, nor any other work on what the graph held.
  *
  * Context: any thread. Driver: slow path.
- * Return: 0, and @graph is gone; -EBUSY the capture has not ended.
+ * Return: 0, and @graph is gone; -EBUSY the capture has not ended; -EOWNERDEAD
+ * in the child of a fork.
  */
 SLABDEV_API int slabdev_graph_release(struct slabdev_graph *graph);
 
 /* ---- NULL, where each thread has a default stream of its own ------------ */
 
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
-static inline slabdev_stream_t slabdev_stream_or_default(slabdev_stream_t stream)
+static inline slabdev_stream_t
+slabdev_stream_or_default(slabdev_stream_t stream)
 {
 	return stream ? stream : SLABDEV_STREAM_PER_THREAD;
 }

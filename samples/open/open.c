@@ -31,7 +31,7 @@ static int list_devices(void)
 static int use(struct slabdev *sd)
 {
 	void *small = slabdev_alloc(sd, 1000), *large = NULL;
-	char text[256];
+	char text[1024];
 	int err = 1;
 
 	if (!small)

@@ -3,6 +3,7 @@
  * streams.c - a pipeline of three streams, and a ring of buffers
  *
  *	streams			upload, compute and download, each in a stream
+ *	streams --device SPEC	on host queues ("host"), or on a GPU ("cuda:0")
  *	streams --broken	the same with one order dropped
  *
  * Each step goes through the three streams, which work on different steps at
@@ -15,30 +16,21 @@
  * - the ring is used again after download is done with the lap before.
  *
  * The broken twin frees the input in the stream that allocated it, though
- * another one reads it: the next step may write over it. Its queues are run by
- * the program itself, step by step, so that by luck nothing goes wrong, as it
- * may in a test. SLABDEV_DEBUG=H finds it all the same.
+ * another one reads it: the next step may write over it. It has the streams
+ * come to an end after each step, as a program does that is being looked at, so
+ * that by luck nothing goes wrong. SLABDEV_DEBUG=H finds it all the same.
  */
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <slabdev/slabdev.h>
+#include "device.h"
 
 #define RING 8
 #define STEPS 64
-#define COUNT 4096
-#define BYTES (COUNT * sizeof(unsigned int))
-
-enum { UPLOAD, COMPUTE, DOWNLOAD, NR_STREAMS };
-
-struct step {
-	unsigned int number;
-	unsigned int *in, *out;
-	unsigned long *sum;
-};
 
 struct pipeline {
+	const struct device *dev;
+	const char *spec;
 	struct slabdev *sd;
 	slabdev_stream_t stream[NR_STREAMS];
 	struct step ring[RING];
@@ -46,50 +38,22 @@ struct pipeline {
 	bool broken;
 };
 
-static void upload(void *arg)
-{
-	const struct step *s = arg;
-	unsigned int i;
-
-	for (i = 0; i < COUNT; i++)
-		s->in[i] = s->number + i;
-}
-
-static void compute(void *arg)
-{
-	const struct step *s = arg;
-	unsigned int i;
-
-	for (i = 0; i < COUNT; i++)
-		s->out[i] = 2 * s->in[i];
-}
-
-static void download(void *arg)
-{
-	const struct step *s = arg;
-	unsigned int i;
-
-	for (i = 0; i < COUNT; i++)
-		*s->sum += s->out[i];
-}
-
 static unsigned long expected(void)
 {
-	unsigned long sum = 0, n, i;
+	unsigned long sum = 0, n;
 
 	for (n = 0; n < STEPS; n++)
-		for (i = 0; i < COUNT; i++)
-			sum += 2 * (n + i);
+		sum += n * COUNT;
 	return sum;
 }
 
 /* Hazard mode is told what the work uses; otherwise this is next to nothing. */
-static int submit(struct pipeline *p, int stream, slabdev_queue_fn fn,
-		  struct step *s, const void *uses)
+static int submit(struct pipeline *p, int stream, struct step *s,
+		  const void *uses)
 {
 	if (slabdev_hazard_access(p->sd, uses, p->stream[stream]) < 0)
 		return -1;
-	return slabdev_queue_submit(p->stream[stream], fn, s);
+	return p->dev->work[stream](p->stream[stream], s);
 }
 
 static int upload_step(struct pipeline *p, struct step *s)
@@ -97,38 +61,51 @@ static int upload_step(struct pipeline *p, struct step *s)
 	s->in = slabdev_alloc_async(p->sd, BYTES, p->stream[UPLOAD]);
 	if (!s->in)
 		return -1;
-	return submit(p, UPLOAD, upload, s, s->in);
+	return submit(p, UPLOAD, s, s->in);
 }
 
 static int compute_step(struct pipeline *p, struct step *s)
 {
 	int last = p->broken ? UPLOAD : COMPUTE;
 
-	if (slabdev_queue_wait(p->stream[COMPUTE], p->stream[UPLOAD]))
+	if (p->dev->order(p->stream[COMPUTE], p->stream[UPLOAD]))
 		return -1;
 	s->out = slabdev_alloc_async(p->sd, BYTES, p->stream[COMPUTE]);
 	if (!s->out ||
 	    slabdev_hazard_access(p->sd, s->in, p->stream[COMPUTE]) < 0 ||
-	    submit(p, COMPUTE, compute, s, s->out))
+	    submit(p, COMPUTE, s, s->out))
 		return -1;
 	return slabdev_free_async(p->sd, s->in, p->stream[last]);
 }
 
 static int download_step(struct pipeline *p, struct step *s)
 {
-	if (slabdev_queue_wait(p->stream[DOWNLOAD], p->stream[COMPUTE]) ||
-	    submit(p, DOWNLOAD, download, s, s->out))
+	if (p->dev->order(p->stream[DOWNLOAD], p->stream[COMPUTE]) ||
+	    submit(p, DOWNLOAD, s, s->out))
 		return -1;
 	return slabdev_free_async(p->sd, s->out, p->stream[DOWNLOAD]);
 }
 
-/* The twin's queues have no threads. */
+/* The lap is done, and its results are there. */
+static int end_lap(struct pipeline *p)
+{
+	unsigned int i, k;
+
+	if (p->dev->synchronize(p->stream[DOWNLOAD]))
+		return -1;
+	for (i = 0; i < RING; i++)
+		for (k = 0; k < COUNT; k++)
+			p->sum += p->ring[i].result[k];
+	return 0;
+}
+
+/* The twin's streams do one thing after another. */
 static int run_by_hand(struct pipeline *p)
 {
 	int i;
 
 	for (i = 0; i < NR_STREAMS; i++)
-		if (slabdev_queue_run(p->stream[i], RING) < 0)
+		if (p->dev->run(p->stream[i]))
 			return -1;
 	return 0;
 }
@@ -137,24 +114,21 @@ static int run_step(struct pipeline *p, unsigned int number)
 {
 	struct step *s = &p->ring[number % RING];
 
-	if (number && number % RING == 0 &&
-	    slabdev_queue_synchronize(p->stream[DOWNLOAD]))
+	s->number = number;
+	if (upload_step(p, s) || compute_step(p, s) || download_step(p, s) ||
+	    (p->broken && run_by_hand(p)))
 		return -1;
-	*s = (struct step){ .number = number, .sum = &p->sum };
-	if (upload_step(p, s) || compute_step(p, s) || download_step(p, s))
-		return -1;
-	return p->broken ? run_by_hand(p) : 0;
+	return (number + 1) % RING ? 0 : end_lap(p);
 }
 
 static int start(struct pipeline *p)
 {
-	unsigned int flags = p->broken ? SLABDEV_QUEUE_MANUAL : 0;
 	int i;
 
-	if (slabdev_open(&p->sd, "host", NULL))
+	if (p->dev->open(p->spec) || slabdev_open(&p->sd, p->spec, NULL))
 		return -1;
 	for (i = 0; i < NR_STREAMS; i++)
-		if (slabdev_queue_create(&p->stream[i], flags) ||
+		if (p->dev->create(&p->stream[i], p->broken) ||
 		    slabdev_stream_attach(p->sd, p->stream[i]))
 			return -1;
 	return 0;
@@ -169,19 +143,34 @@ static int stop(struct pipeline *p)
 		if (slabdev_stream_detach(p->sd, p->stream[i]))
 			return -1;
 	for (i = 0; i < NR_STREAMS; i++)
-		if (slabdev_queue_destroy(p->stream[i]))
+		if (p->dev->destroy(p->stream[i]))
 			return -1;
 	return slabdev_close(p->sd, 0);
 }
 
+static bool read_options(struct pipeline *p, char **argv)
+{
+	while (*++argv) {
+		if (!strcmp(*argv, "--broken"))
+			p->broken = true;
+		else if (!strcmp(*argv, "--device") && argv[1])
+			p->spec = *++argv;
+		else
+			return false;
+	}
+	if (!strncmp(p->spec, "cuda", 4))
+		p->dev = &cuda_device;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
-	struct pipeline p = { 0 };
+	static struct pipeline p = { .spec = "host", .dev = &host_device };
 	unsigned int i;
 
-	p.broken = argc == 2 && !strcmp(argv[1], "--broken");
-	if (argc > 2 || (argc == 2 && !p.broken)) {
-		fputs("usage: streams [--broken]\n", stderr);
+	(void)argc;
+	if (!read_options(&p, argv)) {
+		fputs("usage: streams [--broken] [--device SPEC]\n", stderr);
 		return 2;
 	}
 	if (start(&p))
@@ -196,6 +185,6 @@ int main(int argc, char **argv)
 	return p.sum != expected();
 
 failed:
-	fprintf(stderr, "streams: %s\n", slabdev_last_error());
+	fprintf(stderr, "streams: %s\n", device_error());
 	return 1;
 }

@@ -114,6 +114,13 @@ struct snapshot {
 	struct problems problems;
 };
 
+/* Free objects that nobody may have yet: as many as their bytes are of. */
+static inline uint64_t pending_objects(const struct cache *c)
+{
+	return c->rec.stride ? c->fig.pending / c->rec.stride :
+			       c->rec.pending;
+}
+
 void snapshot_add(struct snapshot *snap, struct space *space);
 void snapshot_truncate(struct snapshot *snap, size_t nr_spaces);
 void snapshot_fini(struct snapshot *snap);

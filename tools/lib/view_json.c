@@ -80,6 +80,8 @@ static void put_streams(struct json *j, const struct slabdev_seg_space *rec)
 	json_u64(j, "event_queries", rec->event_queries);
 	json_u64(j, "stream_waits", rec->stream_waits);
 	json_u64(j, "host_waits", rec->host_waits);
+	json_u64(j, "exported", rec->nr_exported);
+	json_u64(j, "exported_bytes", rec->exported_bytes);
 }
 
 static void put_shape(struct json *j, const struct slabdev_seg_class *rec)
@@ -113,6 +115,7 @@ static void put_class(struct json *j, const struct cache *c)
 	json_u64(j, "pending", c->fig.pending);
 	json_u64(j, "live_objects", c->fig.live_objects);
 	json_u64(j, "cached_objects", c->fig.cached_objects);
+	json_u64(j, "pending_objects", pending_objects(c));
 	json_u64(j, "allocs", c->sum.allocs);
 	json_u64(j, "frees", c->sum.frees);
 	json_u64(j, "alloc_bytes", c->sum.alloc_bytes);

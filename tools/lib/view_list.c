@@ -129,6 +129,15 @@ static void print_streams(FILE *out, const struct slabdev_seg_space *rec,
 		rec->host_waits);
 }
 
+static void print_exports(FILE *out, const struct slabdev_seg_space *rec,
+			  const struct options *opt)
+{
+	if (rec->nr_exported)
+		fprintf(out, "  exported %" PRIu32 " objects (%s)\n",
+			rec->nr_exported,
+			size_text(rec->exported_bytes, opt->bytes).text);
+}
+
 static void print_heading(FILE *out, const struct space *s,
 			  const struct options *opt)
 {
@@ -157,6 +166,7 @@ static void print_heading(FILE *out, const struct space *s,
 		n->ops.allocs, hits / 100, hits % 100, rec->failed,
 		n->backend_calls, n->backend_fails);
 	print_streams(out, rec, opt);
+	print_exports(out, rec, opt);
 }
 
 void view_list(FILE *out, const struct snapshot *snap,

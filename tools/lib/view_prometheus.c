@@ -127,6 +127,16 @@ static uint64_t graphs(const struct space *s)
 	return s->rec.nr_graphs;
 }
 
+static uint64_t exported(const struct space *s)
+{
+	return s->rec.nr_exported;
+}
+
+static uint64_t exported_bytes(const struct space *s)
+{
+	return s->rec.exported_bytes;
+}
+
 static uint64_t event_records(const struct space *s)
 {
 	return s->rec.event_records;
@@ -169,6 +179,10 @@ static const struct {
 	{ "slabdev_streams", "gauge", "Streams that are attached.", streams },
 	{ "slabdev_graphs", "gauge", "Graphs that were not released.",
 	  graphs },
+	{ "slabdev_exported", "gauge",
+	  "Objects that other processes may have.", exported },
+	{ "slabdev_exported_bytes", "gauge",
+	  "Bytes of those objects.", exported_bytes },
 	{ "slabdev_event_records_total", "counter",
 	  "Events recorded for frees.", event_records },
 	{ "slabdev_event_queries_total", "counter",
@@ -232,6 +246,8 @@ static const struct {
 	  live_objects },
 	{ "slabdev_cache_cached_objects", "gauge", "Free objects.",
 	  cached_objects },
+	{ "slabdev_cache_pending_objects", "gauge",
+	  "Free objects that nobody may have yet.", pending_objects },
 	{ "slabdev_cache_live_bytes", "gauge",
 	  "Bytes that live objects asked for.", live_bytes },
 	{ "slabdev_cache_memory_bytes", "gauge", "Bytes of its slabs.",

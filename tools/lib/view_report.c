@@ -61,6 +61,9 @@ static void print_shape(FILE *out, const struct cache *c,
 	fprintf(out, ROW, "Align", rec->align, "Made", rec->slab_allocs,
 		"Stolen", rec->stolen, "Slack", size_text(f->slack, b).text);
 #undef ROW
+	fprintf(out, "%40s%-8s:%9" PRIu64 "  %-8s:%9s\n", "", "Pending",
+		pending_objects(c), "Pending",
+		size_text(f->pending, b).text);
 }
 
 static void print_counter(FILE *out, const char *name, uint64_t allocs,
