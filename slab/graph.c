@@ -332,7 +332,7 @@ static void settle_before(struct slabdev *sd)
 		return;
 	error_save(text);
 	pending_poll(sd);
-	(void)vmm_settle(&sd->vmm, false);
+	(void)vmm_settle_briefly(&sd->vmm);
 	error_restore(text);
 }
 

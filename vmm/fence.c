@@ -37,7 +37,12 @@
  */
 #include <errno.h>
 
+#include "core/os.h"
 #include "vmm/internal.h"
+
+/* Of vmm_settle_briefly(): a millisecond. */
+#define BRIEF_TRIES 20
+#define BRIEF_US 50
 
 int vmm_fence_init(struct vmm *v)
 {
@@ -179,6 +184,25 @@ int vmm_settle(struct vmm *v, bool wait)
 	lock_acquire(&v->lock);
 	v->last_stamp = v->clock;
 	err = wait ? vmm_fence_wait(v) : vmm_fence_try(v);
+	lock_release(&v->lock);
+	return err;
+}
+
+/* One clock for all tries: what is freed meanwhile would put off the end. */
+int vmm_settle_briefly(struct vmm *v)
+{
+	u32 i;
+	int err;
+
+	lock_acquire(&v->lock);
+	v->last_stamp = v->clock;
+	err = vmm_fence_try(v);
+	for (i = 0; i < BRIEF_TRIES && err == -EBUSY; i++) {
+		lock_release(&v->lock);
+		os_sleep_us(BRIEF_US);
+		lock_acquire(&v->lock);
+		err = vmm_fence_try(v);
+	}
 	lock_release(&v->lock);
 	return err;
 }

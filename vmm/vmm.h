@@ -221,6 +221,14 @@ static inline u64 vmm_quiet(const struct vmm *v)
  */
 int vmm_settle(struct vmm *v, bool wait);
 
+/*
+ * vmm_settle_briefly - look for a millisecond at most
+ *
+ * A device that has nothing to do still takes some time to say so: an event
+ * that was recorded just now is not done yet. Returns as vmm_settle().
+ */
+int vmm_settle_briefly(struct vmm *v);
+
 enum vmm_giveback {
 	VMM_KEEP_MAPPED,	/* idle mapping: no backend call */
 	VMM_KEEP_HANDLE,	/* spare handle if single-chunk, else release */

@@ -172,7 +172,8 @@ struct slabdev_graph;
  * recorded, and reported. What was freed in it is then held until the space is
  * closed.
  *
- * Context: any thread. Driver: an event.
+ * Context: any thread. Driver: an event; waits for a millisecond at most, to
+ * learn what the space's stream is done with.
  * Return: 0; -EINVAL no stream that can be captured, -EBUSY a capture of it is
  * declared already, -ENOMEM no host memory.
  */
