@@ -15,7 +15,8 @@
  * LOCK_REGISTRY, over the opening of a space's vmm, and when a thread exits or
  * a space closes, over handing back what its heaps hold, which may unmap. The
  * lock that loads the CUDA driver has that rank too, and is never held with it.
- * Nothing that a fast path needs is behind either.
+ * Nothing that a fast path needs is behind either. LOCK_SYMBOL is held over a
+ * library that calls malloc, which may be made of this one: it comes first.
  */
 #ifndef CORE_LOCK_H
 #define CORE_LOCK_H
@@ -23,6 +24,7 @@
 #include <pthread.h>
 
 enum lock_rank {
+	LOCK_SYMBOL,		/* finding names; calls malloc */
 	LOCK_REGISTRY,		/* the list of open spaces; open, close, fork */
 	LOCK_SPACE,		/* policy, the list of caches, shrinkers */
 	LOCK_VALIDATE,		/* the one consistency walk at a time */
@@ -36,7 +38,9 @@ enum lock_rank {
 	LOCK_VMM,		/* address range, handles, backend calls */
 	LOCK_QUEUE,		/* host queues */
 	LOCK_HAZARD,		/* what is ordered before what */
+	LOCK_TRACK,		/* who allocated and freed what */
 	LOCK_META,		/* host memory for metadata */
+	LOCK_DEPOT,		/* new stacks; takes nothing */
 	LOCK_LOG,		/* the sink; takes nothing */
 	LOCK_NR_RANKS
 };
@@ -94,7 +98,7 @@ static inline void assert_no_lock_held(void)
 /*
  * Around fork() every lock is held at once: the outer ranks, up to
  * LOCK_VALIDATE, each of all spaces; then space by space the ranks within,
- * each of all classes; at last the thread records and the log. Several of one
+ * each of all classes; at last what the process has one of. Several of one
  * rank together, and a second space's LOCK_HEAPS behind the first one's
  * LOCK_META, are what the order otherwise forbids; nobody else holds locks of
  * two spaces below LOCK_VALIDATE. Not checked; the child releases what its

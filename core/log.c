@@ -12,8 +12,8 @@
  * and may call the library. A sink that was just replaced may therefore still
  * be running in another thread.
  * Failure: what cannot be written is dropped; there is nobody left to tell.
- * Limits: a message is cut at MESSAGE_MAX bytes; the default sink shows
- * REPORTS_SHOWN reports a process.
+ * Limits: a message is cut at MESSAGE_MAX bytes; the default sink shows so many
+ * reports of a kind at a time (report_policy.h), and says how many it left out.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -26,9 +26,9 @@
 #include "core/log.h"
 #include "core/log_private.h"
 #include "core/os.h"
+#include "core/report_policy.h"
 
 #define MESSAGE_MAX 1024
-#define REPORTS_SHOWN 100
 
 static struct lock log_lock = LOCK_INIT(LOCK_LOG, "log");
 
@@ -42,9 +42,8 @@ static struct {
 	struct os_file file;
 } out = { .file = OS_FILE_INIT };
 
-/* Locking: relaxed atomics. */
+/* Locking: relaxed atomic. */
 static int log_level = LOG_WARN;
-static u32 nr_reports;
 
 void log_set_sink(log_sink_fn fn, void *arg)
 {
@@ -90,10 +89,12 @@ bool log_enabled(enum log_level level)
 void log_fork_prepare(void)
 {
 	lock_acquire_for_fork(&log_lock);
+	report_fork_prepare();
 }
 
 void log_fork_done(void)
 {
+	report_fork_done();
 	lock_release_for_fork(&log_lock);
 }
 
@@ -112,22 +113,32 @@ static void write_text(const char *prefix, const char *text)
 	os_write_line(file.fd, prefix, text);
 }
 
+static void show_report(enum report_kind kind, const char *text)
+{
+	char notice[128];
+	u32 left_out;
+
+	if (report_may_show(kind, &left_out)) {
+		snprintf(notice, sizeof(notice), "%u reports of the kind %s "
+			 "were left out", left_out, report_kind_name(kind));
+		if (left_out)
+			write_text("slabdev: ", notice);
+		write_text("", text);
+	} else if (left_out == 1) {
+		snprintf(notice, sizeof(notice), "more reports of the kind %s "
+			 "are left out for a while: see SLABDEV_REPORT",
+			 report_kind_name(kind));
+		write_text("slabdev: ", notice);
+	}
+}
+
 static void default_sink(int kind, const char *text)
 {
-	u32 nr;
-
-	if (kind == LOG_PLAIN) {
+	if (kind == LOG_PLAIN)
 		write_text("slabdev: ", text);
-		return;
-	}
-	nr = __atomic_fetch_add(&nr_reports, 1, __ATOMIC_RELAXED);
-	if (nr < REPORTS_SHOWN)
-		write_text("", text);
-	else if (nr == REPORTS_SHOWN)
-		write_text("slabdev: ",
-			   "100 reports were shown; no more of them are");
+	else
+		show_report((enum report_kind)kind, text);
 }
-static_assert(REPORTS_SHOWN == 100, "the text above names the number");
 
 void log_emit(enum log_level level, int kind, const char *text)
 {

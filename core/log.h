@@ -30,6 +30,10 @@ enum report_kind {
 	REPORT_CAPTURE,		/* a capture that was not declared */
 	REPORT_STEADY,		/* a driver call where none was allowed */
 	REPORT_HAZARD,		/* a use that no stream order protects */
+	REPORT_SIZE,		/* freed as what it is not */
+	REPORT_RED_ZONE,	/* bytes beside an object were written */
+	REPORT_POISON,		/* a free object was written */
+	REPORT_GUARD,		/* an access to guarded memory */
 	REPORT_LOCK,		/* lock order or recursion */
 	REPORT_NR_KINDS
 };
@@ -71,11 +75,16 @@ void log_printf(enum log_level level, const char *fmt, ...) __printf(2, 3);
  * A report in the making. It lives on the caller's stack; what does not fit
  * is cut at a line end, and the last line says how many lines are missing.
  */
-#define REPORT_TEXT_MAX 4096
+#define REPORT_TEXT_MAX 8192
 struct report {
 	enum report_kind kind;
 	u32 len;
 	u32 lines_cut;
+	u64 time;		/* os_monotonic_ns(), for all its ages */
+	/* Parts of the text: where they begin, and how long they are. */
+	u32 space_at, space_len;
+	u32 headline_at, headline_len;
+	u32 body_at;		/* the first line behind the frame */
 	char text[REPORT_TEXT_MAX];
 };
 
@@ -88,11 +97,15 @@ struct report {
  *   BUG slabdev <space>: <headline>
  *   ----------------------------------------------------------------------
  *
- * report_line() adds one line each, report_end() sends it all.
+ * report_line() adds one line each, report_end() sends it all: to the log, and
+ * to where else report_policy.h says.
  */
 void report_start(struct report *r, enum report_kind kind, const char *space,
 		  const char *fmt, ...) __printf(4, 5);
 void report_line(struct report *r, const char *fmt, ...) __printf(2, 3);
+/* A line with a distance: "1 byte behind the end", "2 bytes behind the end".
+ * Bytes beside an object count from one, those of it from zero. */
+void report_distance(struct report *r, u64 bytes, const char *where);
 void report_end(struct report *r);
 
 /*

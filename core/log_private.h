@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * log_private.h - what log.c offers to report.c only.
+ * log_private.h - what log.c offers to report_policy.c only.
  */
 #ifndef CORE_LOG_PRIVATE_H
 #define CORE_LOG_PRIVATE_H

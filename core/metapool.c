@@ -75,22 +75,36 @@ static void *cut_locked(struct metapool *m)
 	return object;
 }
 
-void *metapool_alloc(struct metapool *m)
+static void *take(struct metapool *m, bool *recycled)
 {
-	bool recycled;
 	void *object;
 
 	lock_acquire(&m->lock);
 	object = m->free;
-	recycled = object;
-	if (recycled)
+	*recycled = object;
+	if (*recycled)
 		m->free = *(void **)object;
 	else
 		object = cut_locked(m);
 	lock_release(&m->lock);
+	return object;
+}
+
+void *metapool_alloc(struct metapool *m)
+{
+	bool recycled;
+	void *object = take(m, &recycled);
+
 	if (recycled)
 		memset(object, 0, m->object_size);
 	return object;
+}
+
+void *metapool_alloc_stale(struct metapool *m)
+{
+	bool recycled;
+
+	return take(m, &recycled);
 }
 
 void metapool_free(struct metapool *m, void *object)

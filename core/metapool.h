@@ -28,6 +28,9 @@ struct metapool {
 void metapool_init(struct metapool *m, size_t object_size, const char *name);
 void metapool_fini(struct metapool *m);
 void *metapool_alloc(struct metapool *m) __must_check;
+/* The same, but it holds what its last owner left: zeroing is dear when it is
+ * large and will be written anyway. */
+void *metapool_alloc_stale(struct metapool *m) __must_check;
 void metapool_free(struct metapool *m, void *object);
 
 #endif /* CORE_METAPOOL_H */

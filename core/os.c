@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
@@ -197,6 +198,25 @@ int os_write_line(int fd, const char *prefix, const char *text)
 	return n < 0 ? -errno : 0;
 }
 
+static u64 now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
+}
+
+u64 os_monotonic_ns(void)
+{
+	STATIC_STUB_REDIRECT(os_monotonic_ns);
+	return now_ns(CLOCK_MONOTONIC);
+}
+
+u64 os_realtime_ns(void)
+{
+	return now_ns(CLOCK_REALTIME);
+}
+
 void os_yield(void)
 {
 	sched_yield();
@@ -223,4 +243,9 @@ bool os_is_secure(void)
 {
 	STATIC_STUB_REDIRECT(os_is_secure);
 	return getauxval(AT_SECURE) != 0;
+}
+
+void os_abort(void)
+{
+	abort();
 }

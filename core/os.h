@@ -94,6 +94,9 @@ void os_file_close(struct os_file *f);
 /* @prefix, @text and a newline, in one piece. */
 int os_write_line(int fd, const char *prefix, const char *text);
 
+/* Since some moment before; and since 1970. */
+u64 os_monotonic_ns(void);
+u64 os_realtime_ns(void);
 void os_yield(void);
 void os_sleep_us(unsigned int us);
 pid_t os_gettid(void);
@@ -104,5 +107,7 @@ u64 os_start_time(void);
 u64 os_stat_start_time(const char *stat);
 /* True when the process gained privileges at exec. */
 bool os_is_secure(void);
+/* End the process, when its user asked for that. */
+void os_abort(void) __attribute__((noreturn));
 
 #endif /* CORE_OS_H */

@@ -103,12 +103,43 @@ static const struct param_info table[] = {
 	},
 	{
 		.name = "SLABDEV_DEBUG",
-		.values = "the letter H (hazards of streams), or - for none",
-		.def = "none",
+		.values = "letters of FZPUTAOQGH, or - for none; with ,NAME "
+			  "behind them for caches; blocks of that with ; "
+			  "between",
+		.def = "SLAB_DEBUG_ON: none",
 		.help = "What is watched for mistakes of the program, at the "
-			"price of the fast paths; see hazard.h.",
+			"price of the fast paths; an empty value means FZPU. "
+			"See debug.h.",
 		.parse = param_parse_debug,
-		.known = param_debug_known,
+		.why = debug_spec_why,
+	},
+	{
+		.name = "SLABDEV_GUARD",
+		.values = "a number N, sizes MIN-MAX in bytes, or N,MIN-MAX",
+		.def = "none",
+		.help = "Which allocations get memory of their own between "
+			"addresses that fault: one of N, those of some sizes; "
+			"see guard.h.",
+		.parse = param_parse_guard,
+	},
+	{
+		.name = "SLABDEV_FAILSLAB",
+		.values = "INTERVAL,PROBABILITY,SPACE,TIMES, or pairs such as "
+			  "probability=10 and nth=5 with , between, or both",
+		.def = "no faults",
+		.help = "Which allocations are made to fail, for tests of a "
+			"program's error paths; see fault.h.",
+		.parse = param_parse_failslab,
+		.why = param_failslab_why,
+	},
+	{
+		.name = "SLABDEV_ANNOTATE",
+		.values = "0 or 1",
+		.def = "1",
+		.help = "0: tell neither AddressSanitizer, nor valgrind, nor "
+			"tools of NVTX what is free, and keep the fast paths "
+			"where one of them is there.",
+		.parse = param_parse_annotate,
 	},
 	{
 		.name = "SLABDEV_STATS",
@@ -133,6 +164,17 @@ static const struct param_info table[] = {
 		.help = "Which messages and reports are written, and where "
 			"to instead of standard error.",
 		.parse = param_parse_log,
+	},
+	{
+		.name = "SLABDEV_REPORT",
+		.values = "abort, json, json:FILE, or rate=N/SECONDS; several "
+			  "with , between",
+		.def = "rate=100/60",
+		.help = "What happens with reports besides the log: the "
+			"process ends after one, each is also a line of JSON, "
+			"at most N of a kind are written in so many seconds; "
+			"see report.h.",
+		.parse = param_parse_report,
 	},
 };
 
@@ -248,13 +290,12 @@ static bool is_not_ours(const char *name, size_t len)
 static int refuse_value(const struct param_info *row, const char *value,
 			struct refusal *why)
 {
-	char letter[24] = "";
+	char because[DEBUG_WHY_MAX] = "";
 
-	if (row->known)
-		snprintf(letter, sizeof(letter), " for its '%c'",
-			 value[row->known(value)]);
+	if (row->why)
+		row->why(value, because, sizeof(because));
 	return refuse(why, "%s='%.*s' is not accepted%s: give %s, or unset it",
-		      row->name, NAME_MAX_BYTES, value, letter, row->values);
+		      row->name, NAME_MAX_BYTES, value, because, row->values);
 }
 
 /* One "NAME=value" that begins with PREFIX; @seen has a bit for each row. */
@@ -280,17 +321,32 @@ static int parse_variable(struct params *p, const char *name, u32 *seen,
 	return 0;
 }
 
+/* What holds without an environment. */
+static int set_defaults(struct params *p, struct refusal *why)
+{
+	*p = (struct params){
+		.stats = true,
+		.membarrier = true,
+		.log_level = LOG_WARN,
+		.failslab = FAULT_SETUP_INIT,
+		.report = REPORT_POLICY_INIT,
+	};
+	if (!debug_spec_init(&p->debug))
+		return 0;
+	return refuse(why, "the letters that this build has on, "
+		      "SLAB_DEBUG_ON='%.*s', are not all in it",
+		      NAME_MAX_BYTES, CONFIG_SLAB_DEBUG_ON);
+}
+
 static int parse_environment(struct params *p, char *const *env, bool secure,
 			     struct refusal *why)
 {
 	u32 seen = 0;
 	int err;
 
-	*p = (struct params){
-		.stats = true,
-		.membarrier = true,
-		.log_level = LOG_WARN,
-	};
+	err = set_defaults(p, why);
+	if (err)
+		return err;
 	if (secure || !env)
 		return 0;
 	for (; *env; env++) {
@@ -329,12 +385,25 @@ static int open_log(const struct params *p, struct refusal *why)
 	return refuse(why, "SLABDEV_LOG: cannot append to '%s': %m", path);
 }
 
+static int open_reports(const struct params *p, struct refusal *why)
+{
+	int err = report_policy_set(&p->report);
+
+	if (!err)
+		return 0;
+	errno = -err;
+	return refuse(why, "SLABDEV_REPORT: cannot append to '%s': %m",
+		      p->report.json_path);
+}
+
 static void read_once(void)
 {
 	params_err = parse_environment(&params, environ, os_is_secure(),
 				       &params_refusal);
 	if (!params_err)
 		params_err = open_log(&params, &params_refusal);
+	if (!params_err)
+		params_err = open_reports(&params, &params_refusal);
 }
 
 int params_get(const struct params **out)

@@ -13,6 +13,10 @@
 #ifndef CORE_PARAM_H
 #define CORE_PARAM_H
 
+#include "core/debug_spec.h"
+#include "core/fault_attr.h"
+#include "core/report_policy.h"
+
 /* Same values as enum slabdev_policy_mode. */
 enum param_policy {
 	PARAM_POLICY_NONE,
@@ -47,9 +51,15 @@ struct params {
 	u32 policy;		/* SLABDEV_POLICY: enum param_policy */
 	u64 keep_bytes;		/* SLABDEV_POLICY=trim:BYTES */
 	bool assert_steady;	/* SLABDEV_ASSERT_STEADY: 0 or 1 */
-	bool hazard;		/* SLABDEV_DEBUG: H is among the letters */
+	struct debug_spec debug; /* SLABDEV_DEBUG, else SLAB_DEBUG_ON */
+	struct fault_setup failslab;	/* SLABDEV_FAILSLAB */
+	struct report_policy report;	/* SLABDEV_REPORT */
+	bool no_annotations;	/* SLABDEV_ANNOTATE: 0 tells no tool */
 	bool stats;		/* SLABDEV_STATS: 0 hides from slabinfo */
 	bool membarrier;	/* SLABDEV_MEMBARRIER: 0 takes locks */
+	u64 guard_every;	/* SLABDEV_GUARD: one of so many, 0: none */
+	u64 guard_min;		/* SLABDEV_GUARD: of these sizes, */
+	u64 guard_max;		/* in bytes; 0: of all */
 	u32 log_level;		/* SLABDEV_LOG: level[:file] */
 	char log_path[256];
 	char libcuda[256];	/* SLABDEV_LIBCUDA: path, "": the driver's */
@@ -81,8 +91,8 @@ struct param_info {
 	const char *help;
 	/* False when @value is not accepted; *@p may be half changed then. */
 	bool (*parse)(struct params *p, const char *value);
-	/* Of a list of letters, how many are accepted; or NULL. */
-	size_t (*known)(const char *value);
+	/* What comes behind "is not accepted", "" for nothing; or NULL. */
+	bool (*why)(const char *value, char *why, size_t len);
 };
 
 const struct param_info *param_table(size_t *n);

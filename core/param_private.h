@@ -19,10 +19,13 @@ bool param_parse_sheaf(struct params *p, const char *value);
 bool param_parse_policy(struct params *p, const char *value);
 bool param_parse_assert_steady(struct params *p, const char *value);
 bool param_parse_debug(struct params *p, const char *value);
-/* How many letters of the value, from the first on, are accepted. */
-size_t param_debug_known(const char *value);
+bool param_parse_annotate(struct params *p, const char *value);
+bool param_parse_guard(struct params *p, const char *value);
 bool param_parse_stats(struct params *p, const char *value);
 bool param_parse_membarrier(struct params *p, const char *value);
 bool param_parse_log(struct params *p, const char *value);
+bool param_parse_failslab(struct params *p, const char *value);
+bool param_failslab_why(const char *value, char *why, size_t len);
+bool param_parse_report(struct params *p, const char *value);
 
 #endif /* CORE_PARAM_PRIVATE_H */

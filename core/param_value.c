@@ -7,6 +7,7 @@
  * than a refusal at its first second.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/log.h"
@@ -211,20 +212,76 @@ bool param_parse_assert_steady(struct params *p, const char *value)
 	return parse_bool(value, &p->assert_steady);
 }
 
-/* A build without a mode does not know its letter. */
-size_t param_debug_known(const char *value)
-{
-	if (!strcmp(value, "-"))
-		return 1;
-	return strspn(value, IS_ENABLED(CONFIG_SLAB_HAZARD) ? "H" : "");
-}
-
 bool param_parse_debug(struct params *p, const char *value)
 {
-	if (value[param_debug_known(value)])
+	return !debug_spec_parse(&p->debug, value);
+}
+
+bool param_parse_failslab(struct params *p, const char *value)
+{
+	/* Nobody sees it otherwise. */
+	p->failslab.attr.verbose = 2;
+	return IS_ENABLED(CONFIG_SLAB_DEBUG) &&
+	       fault_parse(&p->failslab, value);
+}
+
+bool param_failslab_why(const char *value, char *why, size_t len)
+{
+	struct fault_setup f = FAULT_SETUP_INIT;
+
+	if (!IS_ENABLED(CONFIG_SLAB_DEBUG))
+		snprintf(why, len, " by a build without SLAB_DEBUG");
+	return !IS_ENABLED(CONFIG_SLAB_DEBUG) || !fault_parse(&f, value);
+}
+
+bool param_parse_report(struct params *p, const char *value)
+{
+	return report_policy_parse(&p->report, value);
+}
+
+bool param_parse_annotate(struct params *p, const char *value)
+{
+	bool annotate = true;
+
+	if (!parse_bool(value, &annotate))
 		return false;
-	p->hazard = *value == 'H';
+	p->no_annotations = !annotate;
 	return true;
+}
+
+/* "MIN-MAX", both with a suffix or without. */
+static bool parse_sizes(const char *value, u64 *low, u64 *high)
+{
+	size_t len = strcspn(value, "-");
+	char text[24];
+
+	if (!value[len] || len >= sizeof(text))
+		return false;
+	memcpy(text, value, len);
+	text[len] = '\0';
+	return bytes_within(text, 0, MEMORY_MAX, low) &&
+	       bytes_within(value + len + 1, max(*low, (u64)1), MEMORY_MAX,
+			    high);
+}
+
+/* A build without the mode does not have it. */
+bool param_parse_guard(struct params *p, const char *value)
+{
+	u64 n = 1;
+
+	if (!IS_ENABLED(CONFIG_SLAB_GUARD))
+		return false;
+	if (value[strcspn(value, ",-")] != '-' || strchr(value, ',')) {
+		if (!take_number(&value, &n) || !n)
+			return false;
+		if (*value && *value++ != ',')
+			return false;
+		p->guard_every = n;
+		return !*value && value[-1] != ',' ? true :
+		       parse_sizes(value, &p->guard_min, &p->guard_max);
+	}
+	p->guard_every = n;
+	return parse_sizes(value, &p->guard_min, &p->guard_max);
 }
 
 bool param_parse_stats(struct params *p, const char *value)

@@ -14,10 +14,12 @@
 #include <string.h>
 
 #include "core/log.h"
-#include "core/log_private.h"
+#include "core/os.h"
+#include "core/report_policy.h"
 
 #define RULE_WIDTH 77
 #define TAIL_ROOM 64
+#define BUG "BUG slabdev "
 
 static const char *const kind_names[] = {
 	[REPORT_INVALID_POINTER] = "invalid-pointer",
@@ -31,6 +33,10 @@ static const char *const kind_names[] = {
 	[REPORT_CAPTURE] = "capture",
 	[REPORT_STEADY] = "steady",
 	[REPORT_HAZARD] = "hazard",
+	[REPORT_SIZE] = "size-mismatch",
+	[REPORT_RED_ZONE] = "red-zone",
+	[REPORT_POISON] = "use-after-free",
+	[REPORT_GUARD] = "guard",
 	[REPORT_LOCK] = "lock",
 };
 static_assert(ARRAY_SIZE(kind_names) == REPORT_NR_KINDS, "a name a kind");
@@ -81,16 +87,23 @@ void report_start(struct report *r, enum report_kind kind, const char *space,
 	char prefix[128];
 	va_list args;
 
+	memset(r, 0, offsetof(struct report, text));
 	r->kind = kind;
-	r->len = 0;
-	r->lines_cut = 0;
+	r->time = os_monotonic_ns();
 	add_rule(r, '=');
-	snprintf(prefix, sizeof(prefix), "BUG slabdev %s: ", space);
+	snprintf(prefix, sizeof(prefix), BUG "%s: ", space);
+	r->space_at = r->len + (u32)strlen(BUG);
+	r->headline_at = r->len + (u32)strlen(prefix);
 	va_start(args, fmt);
 	add_line(r, prefix, fmt, args);
 	va_end(args);
-	if (!r->lines_cut)
+	if (!r->lines_cut) {
+		r->space_len = r->headline_at - r->space_at -
+			       (u32)strlen(": ");
+		r->headline_len = r->len - r->headline_at - 1;
 		add_rule(r, '-');
+	}
+	r->body_at = r->len;
 }
 
 void report_line(struct report *r, const char *fmt, ...)
@@ -102,6 +115,12 @@ void report_line(struct report *r, const char *fmt, ...)
 	va_end(args);
 }
 
+void report_distance(struct report *r, u64 bytes, const char *where)
+{
+	report_line(r, "%llu byte%s %s", (unsigned long long)bytes,
+		    bytes == 1 ? "" : "s", where);
+}
+
 void report_end(struct report *r)
 {
 	if (r->lines_cut)
@@ -109,6 +128,5 @@ void report_end(struct report *r)
 					"(lines that did not fit: %u)\n",
 					r->lines_cut);
 	r->text[--r->len] = '\0';
-	if (log_enabled(LOG_ERROR))
-		log_emit(LOG_ERROR, (int)r->kind, r->text);
+	report_deliver(r);
 }

@@ -27,6 +27,8 @@ struct thread {
 	void *heap[SPACE_MAX];
 	char error[ERROR_TEXT_MAX];
 	const void *site;	/* slab/'s: of the last call that is watched */
+	bool nested;		/* owner; see thread_nest() */
+	bool ending;		/* owner: in its exit, locks are held */
 	struct list link;	/* thread.c's: all records */
 };
 
@@ -45,6 +47,30 @@ int __must_check thread_init_once(void *empty_heap,
 
 /* The calling thread's own record, made if need be; NULL: no host memory. */
 struct thread *thread_get(void) __cold;
+
+/*
+ * thread_nest - begin what may call malloc
+ *
+ * Malloc may be made of this library, and what it does here may need the same
+ * again. A thread that has no record, which is one that has no host memory or
+ * opened no space yet, cannot be told from others.
+ *
+ * Return false when the thread is inside already.
+ */
+static inline bool thread_nest(void)
+{
+	if (thread_self->nested)
+		return false;
+	if (thread_self != &thread_none)
+		thread_self->nested = true;
+	return true;
+}
+
+static inline void thread_unnest(void)
+{
+	if (thread_self != &thread_none)
+		thread_self->nested = false;
+}
 
 /*
  * Around fork(). The child's part forgets the records of the threads that it

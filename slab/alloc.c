@@ -11,6 +11,7 @@
  * compiler saves no register on the way of a hit.
  */
 #include "slab/fast.h"
+#include "slab/probe.h"
 
 void *slabdev_alloc(struct slabdev *sd, size_t size)
 {
@@ -26,7 +27,7 @@ void *slabdev_alloc(struct slabdev *sd, size_t size)
 		return alloc_general(sd, class, size);
 	begin_general(sd, class, slot, size);
 	count_alloc(&h->count[class], size);
-	return fast_ptr(sd, slot);
+	return fast_ptr(sd, slot, size);
 }
 
 int slabdev_free(struct slabdev *sd, void *p)
@@ -53,6 +54,7 @@ int slabdev_free(struct slabdev *sd, void *p)
 	if (unlikely(!sheaf_push(h, &h->bin[class], slot)))
 		return free_taken(sd->class[class], slot, size);
 	count_free(&h->count[class], size);
+	probe_free(sd, p, size);
 	return 0;
 }
 
@@ -69,12 +71,13 @@ void *slabdev_cache_alloc(struct slabdev_cache *cache)
 		return cache_alloc_unusual(c);
 	tag_store(&c->sd->tags[slot], tag_make(c->code));
 	count_alloc(&h->count[c->code], c->object_size);
-	return fast_ptr(c->sd, slot);
+	return fast_ptr(c->sd, slot, c->object_size);
 }
 
 int slabdev_cache_free(struct slabdev_cache *cache, void *p)
 {
 	struct class *c = cache_class(cache);
+	struct slabdev *sd;
 	struct heap *h;
 	slot_t slot;
 	tag_t *tag;
@@ -86,9 +89,11 @@ int slabdev_cache_free(struct slabdev_cache *cache, void *p)
 		     c->code > CODE_DIRECT_LAST ||
 		     !tag_is_live(tag_take(tag))))
 		return cache_free_unusual(c, p);
-	h = thread_self->heap[c->sd->id];
+	sd = c->sd;
+	h = thread_self->heap[sd->id];
 	if (unlikely(!sheaf_push(h, &h->bin[c->code], slot)))
 		return free_taken(c, slot, c->object_size);
 	count_free(&h->count[c->code], c->object_size);
+	probe_free(sd, p, c->object_size);
 	return 0;
 }

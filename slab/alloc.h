@@ -10,6 +10,7 @@
 #ifndef SLAB_ALLOC_H
 #define SLAB_ALLOC_H
 
+#include "core/overflow.h"
 #include "slab/health.h"
 #include "slab/slab.h"
 #include "slab/stream.h"
@@ -128,8 +129,13 @@ void *alloc_unusual(struct slabdev *sd, size_t size) __cold;
  * (SLABDEV_REQ_, GET_) decide. */
 void *alloc_any(struct slabdev *sd, u64 size, u64 align, unsigned int flags,
 		const struct order *o);
+/* The address of an object that the fast path has handed out, beyond the first
+ * reservation. */
+void *alloc_far(const struct slabdev *sd, slot_t slot) __cold;
 /* A general class that misses its sheaf. */
 void *alloc_general(struct slabdev *sd, size_t class, u64 size) __cold;
+/* An object of a cache, in an order. */
+void *cache_object(struct class *c, const struct order *o);
 void *cache_alloc_unusual(struct class *c) __cold;
 /* An object of a class in an order, whatever it takes, with GET_ flags. */
 void *class_alloc(struct class *c, u64 size, unsigned int flags,
@@ -161,6 +167,9 @@ void *large_alloc(struct slabdev *sd, u64 size, u64 align, unsigned int flags,
  * of it, or NULL; it goes too. */
 void large_free(struct slabdev *sd, u64 offset, const struct order *o,
 		struct note *note);
+/* Book the memory of one, whole chunks when @huge. */
+void large_book(struct slabdev *sd, bool huge, u64 usable);
+void large_unbook(struct slabdev *sd, bool huge, u64 usable);
 /* A large object that nobody waits for any more becomes free slices. */
 void large_give_back(struct slabdev *sd, u32 slice, u16 domain);
 /* Is there a live large object that begins at @slice? */
@@ -169,6 +178,25 @@ bool large_is_live(struct slabdev *sd, u32 slice);
 void large_adopt(struct slabdev *sd, u32 slice);
 /* Bytes that an object of @size has; 0: cannot be rounded. */
 u64 large_roundup(u64 size);
+
+/* The same with what the space keeps behind large objects (zone.h): the bytes
+ * of one of @size. */
+static inline u64 large_usable(const struct slabdev *sd, u64 size)
+{
+	u64 all;
+
+	return add_overflows(size, sd->large_zone, &all) ? 0 :
+							   large_roundup(all);
+}
+
+/* The same of one that exists: a guarded one has no more than its slices. */
+static inline u64 large_span(const struct slabdev *sd, const struct slab *s)
+{
+	u64 size = READ_ONCE(s->size);
+
+	return slab_state(s) == SLAB_GUARD ? large_roundup(size) :
+					     large_usable(sd, size);
+}
 
 /* ---- lookup.c --------------------------------------------------------- */
 

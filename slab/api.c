@@ -9,13 +9,17 @@
 #include "core/overflow.h"
 #include "core/usercopy.h"
 #include "slab/alloc.h"
+#include "slab/annotate.h"
 #include "slab/badfree.h"
 #include "slab/comm.h"
+#include "slab/debug.h"
+#include "slab/guard.h"
 #include "slab/hazard_watch.h"
 #include "slab/heap.h"
 #include "slab/note.h"
 #include "slab/rank.h"
 #include "slab/visit.h"
+#include "slab/track.h"
 
 #define ALIGN_MAX GIB
 #define REQ_FLAGS (SLABDEV_REQ_ZERO | SLABDEV_REQ_NO_GROW | \
@@ -162,24 +166,45 @@ void *slabdev_alloc_array(struct slabdev *sd, size_t n, size_t size)
 
 /* ---- Questions -------------------------------------------------------- */
 
+/* What is behind the bytes asked for is nobody's then. */
+static bool has_zone(const struct slabdev *sd, const struct place *at)
+{
+	return at->kind == PLACE_LARGE ? sd->large_zone :
+					 keeps_sizes(at->class);
+}
+
 size_t slabdev_usable_size(struct slabdev *sd, const void *p)
 {
 	struct place at;
 
 	if (!p || space_check(sd, "slabdev_usable_size"))
 		return 0;
-	return lookup_live(sd, p, &at) ? at.usable : 0;
+	if (!lookup_live(sd, p, &at))
+		return 0;
+	return has_zone(sd, &at) || sd->annotated ? at.size : at.usable;
+}
+
+/* As much as an object of @size has, whoever may use it. */
+static size_t roundup(const struct slabdev *sd, size_t size)
+{
+	size_t class;
+
+	if (!sd || !size)
+		return 0;
+	if (sd->comm_only)
+		return sd->large_zone ? size : comm_roundup(sd, size);
+	if (size > GENERAL_MAX)
+		return sd->large_zone && large_usable(sd, size) ?
+		       size : large_roundup(size);
+	class = layout_class(size);
+	return keeps_sizes(sd->class[class]) ? size : layout_class_size[class];
 }
 
 size_t slabdev_size_roundup(struct slabdev *sd, size_t size)
 {
-	if (!sd || !size)
-		return 0;
-	if (sd->comm_only)
-		return comm_roundup(sd, size);
-	if (size <= GENERAL_MAX)
-		return layout_class_size[layout_class(size)];
-	return large_roundup(size);
+	size_t room = roundup(sd, size);
+
+	return room && sd->annotated ? size : room;
 }
 
 /* ---- Realloc ---------------------------------------------------------- */
@@ -202,32 +227,72 @@ static int refuse(struct slabdev *sd, const void *p)
 	return err;
 }
 
+/* The same memory would be chosen for it. */
+static bool fits_before_zone(struct slabdev *sd, const struct place *at,
+			     size_t size)
+{
+	if (at->kind == PLACE_LARGE || !at->class)
+		return size > GENERAL_MAX &&
+		       large_usable(sd, size) == at->usable;
+	if (at->class->comm)
+		return comm_usable(sd, size) == at->usable;
+	return size <= GENERAL_MAX &&
+	       zone_class(sd, size, GRANULE) == at->class->id;
+}
+
 /*
  * The new size fits the memory that the object has, and is not so much smaller
  * that less memory would serve it.
  */
 static bool fits_in_place(struct slabdev *sd, const struct place *at,
-			  size_t size)
+			  size_t size, const struct order *o)
 {
+	/* It would not be at the end of its memory any more. */
+	if (slab_is_guard(at->slab))
+		return size == at->size;
+	/* A zone is filled in the order that a plain free has, or anew. */
+	if (has_zone(sd, at) && size < at->size && !order_is_bound(o))
+		return false;
+	if (has_zone(sd, at))
+		return fits_before_zone(sd, at, size);
 	if (size >= at->size)
 		return size <= at->usable;
 	if (at->kind == PLACE_LARGE)
 		return large_roundup(size) == at->usable;
 	if (at->class && at->class->comm)
 		return comm_roundup(sd, size) == at->usable;
-	return slabdev_size_roundup(sd, size) == at->usable;
+	return roundup(sd, size) == at->usable;
+}
+
+/* A walk may look at what becomes part of the zone meanwhile: so the zone is
+ * there first. What an object gets by growing was its zone. */
+static void move_zone(struct slabdev *sd, const struct place *at, size_t size,
+		      const struct order *o)
+{
+	debug_look(sd, at, o);
+	if (size >= at->size || slab_is_guard(at->slab))
+		return;
+	if (at->kind == PLACE_LARGE)
+		debug_prepare_large(sd, (u32)(at->object >> SLICE_SHIFT), size,
+				    o);
+	else
+		debug_prepare(at->class, at->slot, size, o);
 }
 
 static void resize_in_place(struct slabdev *sd, const struct place *at,
-			    size_t size)
+			    size_t size, const struct order *o)
 {
 	struct class *c = at->class ? at->class : sd->class[CLASS_LARGE];
 
+	move_zone(sd, at, size, o);
 	if (at->kind == PLACE_LARGE)
 		WRITE_ONCE(at->slab->size, size);
 	else
 		resize_object(c, at->slot, size);
 	heap_count_resize(heap_get(sd), c, at->size, size);
+	track_resize(sd, at->object, size);
+	annotate_resize(sd, to_ptr(space_addr(sd, at->object)), at->size, size,
+			at->usable);
 }
 
 static void *move_object(struct slabdev *sd, void *p, const struct place *at,
@@ -270,8 +335,8 @@ static void *resize(struct slabdev *sd, void *p, size_t size,
 		err = free_in_order(sd, p, o);
 		return fail(err);
 	}
-	if (fits_in_place(sd, &at, size)) {
-		resize_in_place(sd, &at, size);
+	if (fits_in_place(sd, &at, size, o)) {
+		resize_in_place(sd, &at, size, o);
 		return p;
 	}
 	if (note_is_exported(sd, at.object))

@@ -9,12 +9,14 @@
 
 #include "core/log.h"
 #include "slab/class.h"
+#include "slab/debug.h"
 #include "slab/fast.h"
 #include "slab/graph.h"
 #include "slab/hazard_watch.h"
 #include "slab/heap.h"
 #include "slab/note.h"
 #include "slab/pending.h"
+#include "slab/probe.h"
 #include "slab/tiny.h"
 #include "slab/visit.h"
 
@@ -45,7 +47,7 @@ static void *alloc_other(struct slabdev *sd, size_t size,
 		err = order_of(sd, stream, "slabdev_alloc_async", &o);
 	if (err || !sd || !size)
 		return fail(err);
-	if (order_is_bound(&o) && !sd->hazard)
+	if (order_is_bound(&o) && !is_watched(sd))
 		return slabdev_alloc(sd, size);
 	watch_site(sd);
 	return alloc_any(sd, size, 0, 0, &o);
@@ -68,7 +70,7 @@ void *slabdev_alloc_async(struct slabdev *sd, size_t size,
 		return alloc_other(sd, size, stream);
 	begin_general(sd, class, slot, size);
 	count_alloc(&own->count[class], size);
-	return fast_ptr(sd, slot);
+	return fast_ptr(sd, slot, size);
 }
 
 static int free_other(struct slabdev *sd, void *p, slabdev_stream_t stream)
@@ -92,7 +94,12 @@ static int free_other(struct slabdev *sd, void *p, slabdev_stream_t stream)
 /* The life has ended, but the sheaf is full. */
 static int push_slowly(struct heap *h, struct class *c, slot_t slot, u64 size)
 {
+	struct order o = { h->key, h->stream };
+
+	watch_site(c->sd);
+	debug_ending(c->sd, c, slot_offset(c, slot), size, &o);
 	heap_count_free(h->own, c, size);
+	probe_free(c->sd, slot_ptr(c, slot), size);
 	heap_free_slow(h, c, slot);
 	return 0;
 }
@@ -120,6 +127,7 @@ int slabdev_free_async(struct slabdev *sd, void *p, slabdev_stream_t stream)
 	if (unlikely(!sheaf_push(h, &h->bin[class], slot)))
 		return push_slowly(h, sd->class[class], slot, size);
 	count_free(&own->count[class], size);
+	probe_free(sd, p, size);
 	return 0;
 }
 
@@ -135,7 +143,7 @@ static void *cache_alloc_other(struct class *c, slabdev_stream_t stream)
 	if (err)
 		return fail(err);
 	watch_site(c->sd);
-	return class_alloc(c, c->object_size, 0, &o);
+	return cache_object(c, &o);
 }
 
 #undef slabdev_cache_alloc_async
@@ -154,7 +162,7 @@ void *slabdev_cache_alloc_async(struct slabdev_cache *cache,
 		return cache_alloc_other(c, stream);
 	tag_store(&c->sd->tags[slot], tag_make(c->code));
 	count_alloc(&own->count[c->code], c->object_size);
-	return fast_ptr(c->sd, slot);
+	return fast_ptr(c->sd, slot, c->object_size);
 }
 
 static int cache_free_other(struct class *c, void *p, slabdev_stream_t stream)
@@ -194,46 +202,11 @@ int slabdev_cache_free_async(struct slabdev_cache *cache, void *p,
 	if (unlikely(!sheaf_push(h, &h->bin[c->code], slot)))
 		return push_slowly(h, c, slot, c->object_size);
 	count_free(&own->count[c->code], c->object_size);
+	probe_free(c->sd, p, c->object_size);
 	return 0;
 }
 
 /* ---- Uses --------------------------------------------------------------- */
-
-static bool is_noted_locked(const struct note *n, slabdev_stream_t stream)
-{
-	u32 i;
-
-	for (i = 0; i < n->nr; i++)
-		if (n->use[i].stream == stream)
-			return true;
-	return false;
-}
-
-static int note_use(struct slabdev *sd, const struct place *at,
-		    const struct order *o)
-{
-	struct graph *g = o->stream ? load_acquire(&o->stream->graph) : NULL;
-	struct note *n;
-	int err = 0;
-
-	lock_acquire(&sd->notes.lock);
-	n = note_get_locked(sd, at);
-	if (!n)
-		err = error_set(-ENOMEM, "slabdev_use: %s: no host memory for "
-				"a note on an object", sd->name);
-	else if (g && graph_join_locked(g, n))
-		err = error_set(-ENOSPC, "slabdev_use: %u graphs have the "
-				"object already", NOTE_GRAPHS);
-	else if (g)
-		err = 0;
-	else if (!is_noted_locked(n, o->handle) && n->nr == NOTE_USES)
-		err = error_set(-ENOSPC, "slabdev_use: %u streams use the "
-				"object already", NOTE_USES);
-	else if (!is_noted_locked(n, o->handle))
-		n->use[n->nr++] = (struct use){ .stream = o->handle };
-	lock_release(&sd->notes.lock);
-	return err;
-}
 
 #undef slabdev_use
 int slabdev_use(struct slabdev *sd, void *p, slabdev_stream_t stream)

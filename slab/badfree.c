@@ -4,8 +4,7 @@
 #include <stdio.h>
 
 #include "slab/badfree.h"
-
-#define PLACE_TEXT_MAX 256
+#include "slab/track.h"
 
 static void describe_object(const struct slabdev *sd, const void *p,
 			    const struct place *at, const char *name, char *buf,
@@ -47,7 +46,8 @@ void describe_place(const struct slabdev *sd, const void *p,
 		describe_object(sd, p, at, at->class->rec->name, buf, len);
 		break;
 	case PLACE_LARGE:
-		describe_object(sd, p, at, "large", buf, len);
+		describe_object(sd, p, at, at->class ? at->class->rec->name :
+						       "large", buf, len);
 		break;
 	case PLACE_GONE:
 		snprintf(buf, len, "%p was an object of %s in space %s, and "
@@ -82,7 +82,7 @@ static const char *headline(enum report_kind kind, const struct place *at,
 	return "Invalid object pointer: no object there";
 }
 
-int bad_free(struct report *r, const struct slabdev *sd, const struct class *c,
+int bad_free(struct report *r, struct slabdev *sd, const struct class *c,
 	     const void *p, const struct place *at, int err)
 {
 	enum report_kind kind = kind_of(c, at, err);
@@ -93,6 +93,8 @@ int bad_free(struct report *r, const struct slabdev *sd, const struct class *c,
 	report_line(r, "%s", text);
 	if (c)
 		report_line(r, "it was to be freed to cache %s", c->rec->name);
+	if (at->kind >= PLACE_OBJECT)
+		track_tell(r, sd, at->object);
 	report_line(r, "nothing was changed");
 	if (err == -EBUSY)
 		return error_set(err, "%p in space %s is exported to another "

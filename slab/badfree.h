@@ -18,8 +18,11 @@
  *
  * Return @err, with the error text set. Nothing was changed.
  */
-int bad_free(struct report *r, const struct slabdev *sd, const struct class *c,
+int bad_free(struct report *r, struct slabdev *sd, const struct class *c,
 	     const void *p, const struct place *at, int err);
+
+/* Room for describe_place(). */
+#define PLACE_TEXT_MAX 256
 
 /* One line on what is at a place, as reports and slabdev_explain() say it. */
 void describe_place(const struct slabdev *sd, const void *p,

@@ -16,17 +16,23 @@
 #include "slab/class.h"
 #include "slab/class_table.h"
 #include "slab/comm.h"
+#include "slab/debug.h"
+#include "slab/debug_set.h"
 #include "slab/hazard_watch.h"
 #include "slab/heap.h"
 #include "slab/live.h"
 #include "slab/pending.h"
+#include "slab/probe.h"
+#include "slab/quarantine.h"
 #include "slab/segment.h"
 #include "slab/steal.h"
 #include "slab/tiny.h"
 #include "slab/visit.h"
 
 #define CACHE_ALIGN_MAX MIB
-#define CACHE_FLAGS SLABDEV_CACHE_COMM
+#define DESTROY_ROUNDS 4u
+#define CACHE_FLAGS (SLABDEV_CACHE_COMM | SLABDEV_CACHE_NO_USER_FLAGS | \
+		     CACHE_DEBUG_FLAGS)
 
 /* ---- Create ----------------------------------------------------------- */
 
@@ -74,11 +80,11 @@ static u64 natural_align(u64 size)
 	return min(max(align, (u64)TINY_MIN), GRANULE);
 }
 
-static void shape_slabs(struct class *c, size_t size,
+static void shape_slabs(struct class *c, u64 size,
 			const struct slabdev_cache_args *args)
 {
 	u64 align = args->align ? max(args->align, (size_t)TINY_MIN) :
-				  natural_align(size);
+				  natural_align(c->object_size);
 	u64 stride = align_up(size, align);
 	struct slab_shape shape;
 
@@ -100,17 +106,44 @@ static void shape_slabs(struct class *c, size_t size,
 	c->barn_max = barn_limit(stride, c->sheaf_cap);
 }
 
+/* False: more than a space can address. */
+static bool shape_for(struct class *c, u64 bytes,
+		      const struct slabdev_cache_args *args)
+{
+	if (c->sd->comm_only || args->flags & SLABDEV_CACHE_COMM)
+		return comm_shape(c, bytes);
+	shape_slabs(c, bytes, args);
+	return true;
+}
+
+/* With room for a red zone, if that is wanted and may cost memory. */
+static bool shape_with_zone(struct class *c, size_t size,
+			    const struct slabdev_cache_args *args)
+{
+	u64 before = c->stride;
+
+	if (!shape_for(c, size + ZONE_MIN, args))
+		return false;
+	if (!(c->debug & DEBUG_NO_GROW) || c->stride == before)
+		return true;
+	c->debug &= ~DEBUG_RED_ZONE;
+	return shape_for(c, size, args);
+}
+
 static int shape_class(struct class *c, size_t size,
 		       const struct slabdev_cache_args *args)
 {
+	bool fits;
+
 	c->object_size = size;
 	c->ctor = args->ctor;
 	c->ctor_arg = args->ctor_arg;
-	if (!c->sd->comm_only && !(args->flags & SLABDEV_CACHE_COMM)) {
-		shape_slabs(c, size, args);
-		return 0;
-	}
-	if (comm_shape(c, size))
+	fits = shape_for(c, size, args);
+	if (fits && c->debug & DEBUG_RED_ZONE)
+		fits = shape_with_zone(c, size, args);
+	if (fits)
+		debug_shape(c);
+	if (fits)
 		return 0;
 	return error_set(-ENOMEM, "objects of %zu bytes are more than a space "
 			 "can address", size);
@@ -137,6 +170,7 @@ static int add_cache_locked(struct slabdev *sd, struct class *c,
 	err = class_register_locked(c, name, SLABDEV_SEG_CACHE);
 	if (err)
 		return err;
+	debug_settle_locked(c);
 	list_add_tail(&c->link, &sd->caches);
 	WRITE_ONCE(sd->rec->nr_caches, sd->rec->nr_caches + 1);
 	return 0;
@@ -167,7 +201,13 @@ int slabdev_cache_create(struct slabdev_cache **cache, struct slabdev *sd,
 	if (!c)
 		return error_set(-ENOMEM, "no host memory for cache %s", name);
 	c->sd = sd;
+	err = debug_own_flags(c, args.flags);
+	if (err)
+		goto free_class;
+	debug_begin(c, name);
 	err = shape_class(c, object_size, &args);
+	if (!err)
+		err = debug_ready(c, c->debug);
 	if (err)
 		goto free_class;
 	lock_acquire(&sd->lock);
@@ -179,6 +219,7 @@ int slabdev_cache_create(struct slabdev_cache **cache, struct slabdev *sd,
 	return 0;
 
 free_class:
+	quarantine_fini(c);
 	metapool_free(&sd->class_pool, c);
 	return err;
 }
@@ -212,6 +253,10 @@ static bool empty_class(struct class *c)
 		visit_wait(c->sd);
 		all = take_back(c->sd, c);
 	}
+	if (all && READ_ONCE(c->rec->slabs)) {
+		quarantine_release_bad(c);
+		class_drop_empty(c);
+	}
 	all = all && !READ_ONCE(c->rec->slabs);
 	WRITE_ONCE(c->ending, all);
 	return all;
@@ -228,6 +273,21 @@ static void wait_for_objects(struct class *c)
 	take_back(c->sd, c);
 	(void)pending_wait(c->sd);
 	error_restore(text);
+}
+
+/* What a stream has waits for others, too: one wait may not reach all. */
+static bool empty_when_done(struct class *c)
+{
+	u32 i;
+
+	for (i = 0; i < DESTROY_ROUNDS; i++) {
+		wait_for_objects(c);
+		if (empty_class(c))
+			return true;
+		if (!READ_ONCE(c->rec->pending))
+			break;
+	}
+	return false;
 }
 
 int slabdev_cache_destroy(struct slabdev_cache *cache)
@@ -247,8 +307,7 @@ int slabdev_cache_destroy(struct slabdev_cache *cache)
 		return error_set(-EBUSY, "cache %s has %llu live objects",
 				 c->rec->name, (unsigned long long)live);
 	}
-	wait_for_objects(c);
-	if (!empty_class(c))
+	if (!empty_when_done(c))
 		return error_set(-EBUSY, READ_ONCE(c->rec->pending) ?
 				 "cache %s: a stream or a graph has objects of "
 				 "it" : "cache %s: a thread is still inside a "
@@ -333,8 +392,8 @@ put_back:
 	return from;
 }
 
-/* While the bound stream is captured each object is a graph's; and each one is
- * watched in hazard mode. */
+/* While the bound stream is captured each object is a graph's; each one is
+ * watched in hazard mode, and checked where the class is debugged. */
 static int alloc_singly(struct class *c, size_t n, void **p)
 {
 	struct order o = order_plain(c->sd);
@@ -368,7 +427,8 @@ int slabdev_cache_alloc_bulk(struct slabdev_cache *cache, size_t n, void **p)
 		return error_set(-EINVAL,
 				 "slabdev_cache_alloc_bulk: p is NULL");
 	watch_site(c->sd);
-	if (READ_ONCE(c->sd->bound_captured) || c->sd->hazard)
+	if (READ_ONCE(c->sd->bound_captured) || c->sd->hazard ||
+	    class_is_debugged(c))
 		return alloc_singly(c, n, p);
 	h = heap_get(c->sd);
 	err = collect_slots(h, c, n, p);
@@ -376,9 +436,11 @@ int slabdev_cache_alloc_bulk(struct slabdev_cache *cache, size_t n, void **p)
 		alloc_failed(c->sd, c, err);
 		return err;
 	}
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		p[i] = object_begin(h, c, (slot_t)(uintptr_t)p[i],
 				    c->object_size);
+		probe_alloc(c->sd, p[i], c->object_size);
+	}
 	return 0;
 }
 
@@ -405,8 +467,8 @@ int slabdev_cache_free_bulk(struct slabdev_cache *cache, size_t n,
 				 "slabdev_cache_free_bulk: p is NULL");
 	watch_site(c->sd);
 	for (i = 0; i < n; i++) {
-		err = c->sd->hazard ? free_watched(c, p[i]) :
-				      slabdev_cache_free(cache, p[i]);
+		err = is_watched(c->sd) ? free_watched(c, p[i]) :
+			slabdev_cache_free(cache, p[i]);
 		if (err && !first)
 			first = err;
 	}

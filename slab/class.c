@@ -6,10 +6,13 @@
 #include "core/log.h"
 #include "core/overflow.h"
 #include "slab/alloc.h"
+#include "slab/annotate.h"
 #include "slab/class.h"
 #include "slab/class_list.h"
 #include "slab/comm.h"
+#include "slab/debug.h"
 #include "slab/heap.h"
+#include "slab/quarantine.h"
 #include "slab/slab_make.h"
 #include "slab/tiny.h"
 
@@ -39,6 +42,7 @@ void class_init(struct class *c)
 
 void class_fini(struct class *c)
 {
+	quarantine_fini(c);
 	lock_fini(&c->barn_lock);
 	lock_fini(&c->lock);
 }
@@ -130,7 +134,7 @@ static struct slab *pick_slab_locked(struct class *c, unsigned int flags)
 /* May one more empty slab stay? */
 static bool keeps_empty_locked(const struct class *c)
 {
-	if (comm_keeps(c))
+	if (comm_keeps(c) || c->pins)
 		return true;
 	switch (READ_ONCE(c->sd->policy)) {
 	case SLABDEV_RETAIN:
@@ -190,8 +194,8 @@ static u32 take_locked(struct class *c, slot_t *to, u32 least, u32 most,
 	return n;
 }
 
-int class_get(struct class *c, slot_t *to, u32 least, u32 most,
-	      unsigned int flags)
+static int get_now(struct class *c, slot_t *to, u32 least, u32 most,
+		   unsigned int flags)
 {
 	bool made = false;
 	u32 n = 0;
@@ -221,6 +225,50 @@ int class_get(struct class *c, slot_t *to, u32 least, u32 most,
 		return err;
 	space_count_out(c->sd, (u64)n * c->stride);
 	return (int)n;
+}
+
+int class_get(struct class *c, slot_t *to, u32 least, u32 most,
+	      unsigned int flags)
+{
+	u32 good = 0;
+	int n;
+
+	do {
+		n = get_now(c, to + good, least - good, most - good, flags);
+		if (n <= 0)
+			return good ? (int)good : n;
+		if (likely(!class_is_debugged(c)))
+			return (int)good + n;
+		good += debug_got(c, to + good, (u32)n, flags);
+	} while (good < least);
+	return (int)good;
+}
+
+/* A new slab is in no list for a moment. */
+static bool is_listed_locked(const struct class *c, const struct slab *s)
+{
+	u32 slice = (u32)(s - c->sd->slabs);
+
+	if (s->list >= NR_LISTS)
+		return false;
+	if (s->prev == RANGE_NONE)
+		return c->list[s->list] == slice;
+	return c->sd->slabs[s->prev].next == slice;
+}
+
+u32 class_take_free(struct class *c, struct slab *s, slot_t *to, u32 most)
+{
+	u32 n = 0;
+
+	if (class_lock_slab(c->sd, s) != c)
+		return 0;
+	if (s->nr_free && is_listed_locked(c, s)) {
+		class_list_del_locked(c, s);
+		n = take_from_slab_locked(c, s, to, most);
+	}
+	lock_release(&c->lock);
+	space_count_out(c->sd, (u64)n * c->stride);
+	return n;
 }
 
 bool class_has_free(struct class *c, unsigned int flags)
@@ -294,7 +342,25 @@ static void report_twice(struct class *c, slot_t slot)
 	report_end(&r);
 }
 
+static void tell_free(struct class *c, const slot_t *slot, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		annotate_free(c->sd, slot_ptr(c, slot[i]), c->stride);
+}
+
 void class_put(struct class *c, const slot_t *from, u32 n, u16 domain)
+{
+	if (unlikely(c->sd->annotated))
+		tell_free(c, from, n);
+	if (unlikely(class_quarantine(c)))
+		quarantine_put(c, from, n);
+	else
+		class_put_now(c, from, n, domain);
+}
+
+void class_put_now(struct class *c, const slot_t *from, u32 n, u16 domain)
 {
 	u32 surplus, done, i = 0;
 
@@ -330,7 +396,7 @@ static u32 detach_empty_locked(struct class *c, u32 list, u32 chain)
 			continue;
 		class_list_del_locked(c, &slabs[slice]);
 		slab_give_up_locked(c, slice);
-		slabs[slice].next = chain;
+		WRITE_ONCE(slabs[slice].next, chain);
 		chain = slice;
 	}
 	return chain;
@@ -346,29 +412,46 @@ static void free_chain(struct class *c, u32 slice)
 	}
 }
 
-void class_drop_kept(struct class *c)
+static void drop_lists(struct class *c, bool new_ones)
 {
-	u32 chain;
+	u32 chain = RANGE_NONE;
 
 	if (comm_keeps(c))
 		return;
 	lock_acquire(&c->lock);
-	chain = detach_empty_locked(c, LIST_EMPTY, RANGE_NONE);
+	if (!c->pins)
+		chain = detach_empty_locked(c, LIST_EMPTY, RANGE_NONE);
+	if (!c->pins && new_ones)
+		chain = detach_empty_locked(c, ilog2(c->nr), chain);
 	lock_release(&c->lock);
 	free_chain(c, chain);
 }
 
+void class_drop_kept(struct class *c)
+{
+	drop_lists(c, false);
+}
+
 void class_drop_empty(struct class *c)
 {
-	u32 chain;
+	drop_lists(c, true);
+}
 
-	if (comm_keeps(c))
-		return;
+void class_pin(struct class *c)
+{
 	lock_acquire(&c->lock);
-	chain = detach_empty_locked(c, LIST_EMPTY, RANGE_NONE);
-	chain = detach_empty_locked(c, ilog2(c->nr), chain);
+	c->pins++;
 	lock_release(&c->lock);
-	free_chain(c, chain);
+}
+
+/* What had to stay meanwhile goes now. */
+void class_unpin(struct class *c)
+{
+	lock_acquire(&c->lock);
+	c->pins--;
+	lock_release(&c->lock);
+	if (READ_ONCE(c->sd->policy) != SLABDEV_RETAIN)
+		class_drop_kept(c);
 }
 
 static u64 nr_free_locked(struct class *c)
@@ -433,7 +516,7 @@ int class_prefill(struct class *c, u64 n)
 			err = slab_make(c, GET_NEW_SLAB, &slice);
 			if (err)
 				break;
-			c->sd->slabs[slice].next = chain;
+			WRITE_ONCE(c->sd->slabs[slice].next, chain);
 			chain = slice;
 		}
 	end_prefill(c, chain, err);
@@ -462,6 +545,20 @@ static void count_again(struct class *c, slot_t slot)
 	heap_count_alloc(heap_get(c->sd), c, object_size(c, slot));
 }
 
+/* Whoever was about to fill what is not in its slab is not here, nor are the
+ * queues that were told to. */
+static void renew(struct class *c, struct slab *s, u32 i)
+{
+	slot_t slot = slab_first_slot(c, s) + i * c->step;
+	struct order cpu = { 0 };
+
+	if (bitmap_test(slab_bits(s), i))
+		return;
+	debug_prepare(c, slot, object_size(c, slot), &cpu);
+	if (!object_is_live(c, s, i))
+		debug_poison(c, slot);
+}
+
 void class_adopt(struct class *c, u32 slice)
 {
 	struct slab *s = c->sd->slabs + slice;
@@ -470,13 +567,15 @@ void class_adopt(struct class *c, u32 slice)
 
 	s->nr_free = 0;
 	for (i = 0; i < s->nr; i++) {
+		if (class_is_debugged(c))
+			renew(c, s, i);
 		if (object_is_live(c, s, i)) {
 			bitmap_clear(bits, i);
 			count_again(c, slab_first_slot(c, s) + i * c->step);
 			continue;
 		}
 		/* A free may have stopped before it cleared the rounding. */
-		if (c->code == CLASS_GRANULE)
+		if (c->code == CLASS_GRANULE && !keeps_sizes(c))
 			WRITE_ONCE(*rounding_byte(c->sd, slab_first_slot(c, s) +
 						  i), 0);
 		bitmap_set(bits, i);

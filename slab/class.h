@@ -49,8 +49,15 @@ void class_fini(struct class *c);
 int __must_check class_get(struct class *c, slot_t *to, u32 least, u32 most,
 			   unsigned int flags);
 /* Put @n free objects of @domain back into their slabs: complete ones, or the
- * bound stream's. */
+ * bound stream's. Those of a debugged class are looked at on the way. */
 void class_put(struct class *c, const slot_t *from, u32 n, u16 domain);
+/* The same, past its quarantine. */
+void class_put_now(struct class *c, const slot_t *from, u32 n, u16 domain);
+/* The free objects of a slab, at most @most, taken out: how many. */
+u32 class_take_free(struct class *c, struct slab *s, slot_t *to, u32 most);
+/* While a class is pinned none of its slabs goes. */
+void class_pin(struct class *c);
+void class_unpin(struct class *c);
 /* Make slabs until @n objects are free in slabs. 0, or a negative errno and no
  * slab was added. */
 int __must_check class_prefill(struct class *c, u64 n);
@@ -90,7 +97,7 @@ static inline struct class *class_at(const struct slabdev *sd, u64 offset)
 	const struct slab *s = sd->slabs + (offset >> SLICE_SHIFT);
 
 	s -= READ_ONCE(s->back);
-	if (slab_state(s) == SLAB_LARGE || slab_state(s) == SLAB_HUGE)
+	if (slab_state(s) >= SLAB_LARGE)
 		return NULL;
 	return load_acquire(&sd->class[slab_class(s)]);
 }
@@ -105,10 +112,29 @@ static inline void *slot_ptr(const struct class *c, slot_t slot)
 	return to_ptr(space_addr(c->sd, slot_offset(c, slot)));
 }
 
+/* Offset of object number @i of a slab. */
+static inline u64 slab_object(const struct class *c, const struct slab *s,
+			      u64 i)
+{
+	return slab_offset(c->sd, s) + c->lead + i * c->stride;
+}
+
+/*
+ * The number of the object that has a byte of a slab, and how far into it the
+ * byte is; a number beyond the slab's: none has it.
+ */
+static inline u64 slab_index(const struct class *c, u64 in_slab, u64 *into)
+{
+	if (in_slab < c->lead)
+		return (u64)-1;
+	*into = (in_slab - c->lead) % c->stride;
+	return (in_slab - c->lead) / c->stride;
+}
+
 static inline slot_t slab_first_slot(const struct class *c,
 				     const struct slab *s)
 {
-	return (slot_t)(slab_offset(c->sd, s) >> c->shift);
+	return (slot_t)(slab_object(c, s, 0) >> c->shift);
 }
 
 /* Number in its slab of the object that holds a slot. */

@@ -23,7 +23,8 @@ void class_list_add_locked(struct class *c, struct slab *s, u32 list)
 
 	s->list = (u8)list;
 	s->prev = RANGE_NONE;
-	s->next = c->list[s->list];
+	/* A lookup may take it for a part of another state's descriptor. */
+	WRITE_ONCE(s->next, c->list[s->list]);
 	if (s->next != RANGE_NONE)
 		c->sd->slabs[s->next].prev = slice;
 	c->list[s->list] = slice;
@@ -36,7 +37,7 @@ void class_list_del_locked(struct class *c, struct slab *s)
 	if (s->next != RANGE_NONE)
 		c->sd->slabs[s->next].prev = s->prev;
 	if (s->prev != RANGE_NONE)
-		c->sd->slabs[s->prev].next = s->next;
+		WRITE_ONCE(c->sd->slabs[s->prev].next, s->next);
 	else
 		c->list[s->list] = s->next;
 	if (c->list[s->list] == RANGE_NONE)

@@ -10,7 +10,10 @@
 #include "slab/class.h"
 #include "slab/class_table.h"
 #include "slab/comm.h"
+#include "slab/debug.h"
+#include "slab/debug_set.h"
 #include "slab/health.h"
+#include "slab/quarantine.h"
 #include "slab/visit.h"
 
 /* ---- Classes ------------------------------------------------------------ */
@@ -68,7 +71,15 @@ static int add_locked(struct slabdev *sd, struct class *c)
 
 	snprintf(name, sizeof(name), "comm-%llu",
 		 (unsigned long long)c->stride);
-	err = class_register_locked(c, name, SLABDEV_SEG_GENERAL);
+	debug_begin_locked(c, name);
+	/* They are large objects in all but their handles. */
+	c->debug &= ~DEBUG_RED_ZONE;
+	if (sd->large_zone)
+		c->debug |= DEBUG_RED_ZONE;
+	debug_shape(c);
+	err = debug_ready(c, c->debug);
+	if (!err)
+		err = class_register_locked(c, name, SLABDEV_SEG_GENERAL);
 	if (!err)
 		list_add_tail(&c->link, &sd->comm.classes);
 	return err;
@@ -100,13 +111,14 @@ static int make_class(struct slabdev *sd, u64 size, struct class **out)
 		return 0;
 
 free_class:
+	quarantine_fini(c);
 	metapool_free(&sd->class_pool, c);
 	return err;
 }
 
 int comm_class(struct slabdev *sd, u64 size, u64 align, struct class **c)
 {
-	u64 stride = comm_roundup(sd, size);
+	u64 stride = comm_usable(sd, size);
 
 	if (!stride)
 		return error_set(-EOVERFLOW, "%llu bytes cannot be rounded to "
@@ -122,7 +134,7 @@ int comm_class(struct slabdev *sd, u64 size, u64 align, struct class **c)
 				 (unsigned long long)size,
 				 (unsigned long long)sd->vmm.cnt->limit);
 	*c = find(sd, stride);
-	return *c ? 0 : make_class(sd, size, c);
+	return *c ? 0 : make_class(sd, stride, c);
 }
 
 /* ---- The turn ----------------------------------------------------------- */

@@ -27,6 +27,7 @@
 #ifndef SLAB_COMM_H
 #define SLAB_COMM_H
 
+#include "core/overflow.h"
 #include "slab/slab.h"
 
 /* Make @c a comm class of objects of up to @size bytes: false: they are more
@@ -37,6 +38,16 @@ int __must_check comm_class(struct slabdev *sd, u64 size, u64 align,
 			    struct class **c);
 /* Bytes that a comm object of @size has; 0: cannot be rounded. */
 u64 comm_roundup(const struct slabdev *sd, u64 size);
+
+/* The same with the zone that is behind large objects. */
+static inline u64 comm_usable(const struct slabdev *sd, u64 size)
+{
+	u64 all;
+
+	if (add_overflows(size, sd->large_zone, &all))
+		return 0;
+	return comm_roundup(sd, all);
+}
 
 /* A slab was published, nobody has its object yet. An error: it has to go. */
 int __must_check comm_mapped(struct class *c, u32 slice);

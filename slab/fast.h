@@ -7,6 +7,7 @@
 
 #include "slab/alloc.h"
 #include "slab/heap.h"
+#include "slab/probe.h"
 
 static __always_inline void count_alloc(struct slabdev_seg_counters *n,
 					u64 size)
@@ -22,13 +23,18 @@ static __always_inline void count_free(struct slabdev_seg_counters *n,
 	count_add(&n->free_bytes, size);
 }
 
-static __always_inline void *fast_ptr(const struct slabdev *sd, slot_t slot)
+/* How each hit ends: the address of an object of @size bytes. */
+static __always_inline void *fast_ptr(const struct slabdev *sd, slot_t slot,
+				      u64 size)
 {
 	u64 offset = (u64)slot << GRANULE_SHIFT;
+	void *p;
 
 	if (unlikely(slot >= sd->fast_slots))
-		return to_ptr(space_addr(sd, offset));
-	return to_ptr(sd->base + offset);
+		return alloc_far(sd, slot);
+	p = to_ptr(sd->base + offset);
+	probe_alloc(sd, p, size);
+	return p;
 }
 
 /*

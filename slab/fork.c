@@ -3,20 +3,25 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "core/debuginfo.h"
+#include "core/depot.h"
 #include "core/log.h"
 #include "slab/alloc.h"
 #include "slab/barn.h"
 #include "slab/class.h"
 #include "slab/comm.h"
 #include "slab/fork.h"
+#include "slab/guard.h"
 #include "slab/hazard.h"
 #include "slab/health.h"
 #include "slab/heap.h"
 #include "slab/note.h"
+#include "slab/quarantine.h"
 #include "slab/reclaim.h"
 #include "slab/segment.h"
 #include "slab/shrinker.h"
 #include "slab/space.h"
+#include "slab/track.h"
 #include "slab/validate.h"
 
 /* ---- Locks ------------------------------------------------------------ */
@@ -60,6 +65,8 @@ static void for_each_metapool(struct slabdev *sd, void (*fn)(struct lock *l))
 	fn(&sd->pending_pool.lock);
 	fn(&sd->note_pool.lock);
 	fn(&sd->graph_pool.lock);
+	fn(&sd->peek_pool.lock);
+	fn(&sd->quarantine_pool.lock);
 	fn(&sd->vmm.handles.lock);
 }
 
@@ -79,6 +86,7 @@ static void lock_inside(struct slabdev *sd)
 	lock_acquire_for_fork(&sd->pendings.lock);
 	lock_acquire_for_fork(&sd->pool.lock);
 	lock_acquire_for_fork(&sd->vmm.lock);
+	tracks_lock_for_fork(sd);
 	for_each_metapool(sd, lock_acquire_for_fork);
 	segments_before_fork(sd);
 }
@@ -86,6 +94,7 @@ static void lock_inside(struct slabdev *sd)
 static void unlock_inside(struct slabdev *sd)
 {
 	for_each_metapool(sd, lock_release_for_fork);
+	tracks_unlock_for_fork(sd);
 	lock_release_for_fork(&sd->vmm.lock);
 	lock_release_for_fork(&sd->pool.lock);
 	lock_release_for_fork(&sd->pendings.lock);
@@ -102,12 +111,15 @@ static void unlock_space(struct slabdev *sd)
 
 static void lock_everything(void)
 {
+	debuginfo_lock_for_fork();
 	registry_lock_for_fork();
 	space_each_for_fork(lock_space);
 	validate_lock_for_fork();
 	space_each_for_fork(lock_inside);
 	hazard_lock_for_fork();
+	guard_lock_for_fork();
 	thread_fork_prepare();
+	depot_lock_for_fork();
 	log_fork_prepare();
 }
 
@@ -118,13 +130,16 @@ static void unlock_spaces(void)
 	validate_unlock_for_fork();
 	space_each_for_fork(unlock_space);
 	registry_unlock_for_fork();
+	debuginfo_unlock_for_fork();
 }
 
 static void unlock_in_parent(void)
 {
 	space_each_for_fork(segments_in_parent);
 	log_fork_done();
+	depot_unlock_for_fork();
 	thread_fork_parent();
+	guard_unlock_for_fork();
 	hazard_unlock_for_fork(false);
 	unlock_spaces();
 }
@@ -165,10 +180,12 @@ static void take_over(struct slabdev *sd)
 static void forget_class(struct class *c)
 {
 	WRITE_ONCE(c->rec->pending, 0);
+	WRITE_ONCE(c->nr_guarded, 0);
 	if (c->id == CLASS_LARGE)
 		return;
 	class_forget(c);
 	barn_forget(c);
+	quarantine_forget(c);
 }
 
 /* A run that no live object has was some thread's, on its way. */
@@ -182,8 +199,15 @@ static void adopt_run(struct slabdev *sd, u32 slice, u32 n)
 		class_adopt(sd->class[slab_class(s)], slice);
 		return;
 	}
+	guard_adopt(sd, slice);
 	if (large_is_live(sd, slice)) {
 		large_adopt(sd, slice);
+		return;
+	}
+	if (state == SLAB_GUARD) {
+		/* Whose books are begun anew; it leaves them. */
+		large_book(sd, true, large_roundup(s->size));
+		guard_give_back(sd, slice);
 		return;
 	}
 	slab_unpublish(s);
@@ -204,7 +228,8 @@ static void adopt_mappings(struct slabdev *sd)
 	u32 chunk = 0, nr, slice;
 
 	for (; vmm_next_in_use(&sd->vmm, &chunk, &nr); chunk += nr) {
-		slice = chunk * sd->chunk_slices;
+		/* A guarded object has the end of its mapping. */
+		slice = (chunk + nr) * sd->chunk_slices - 1;
 		if (slice >= slices->end || !range_has(slices, slice))
 			(void)vmm_unmap(&sd->vmm, chunk, how);
 	}
@@ -218,6 +243,7 @@ static void rebuild(struct slabdev *sd)
 	if (sd->dead)
 		return;
 	notes_forget(sd);
+	guards_forget(sd);
 	for_each_class(sd, forget_class);
 	segments_settle(sd);
 	WRITE_ONCE(sd->rec->out_bytes, 0);
@@ -235,7 +261,9 @@ static void recover_in_child(void)
 {
 	space_each_for_fork(take_over);
 	log_fork_done();
+	depot_unlock_for_fork();
 	thread_fork_child();
+	guard_unlock_for_fork();
 	hazard_unlock_for_fork(true);
 	unlock_spaces();
 	space_each_for_fork(rebuild);

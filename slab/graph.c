@@ -5,7 +5,9 @@
 #include "core/log.h"
 #include "core/overflow.h"
 #include "slab/class.h"
+#include "slab/debug.h"
 #include "slab/graph.h"
+#include "slab/guard.h"
 #include "slab/hazard_watch.h"
 #include "slab/health.h"
 #include "slab/heap.h"
@@ -40,7 +42,7 @@ static u64 held_bytes(const struct slabdev *sd, u64 offset)
 	const struct class *c = class_at(sd, offset);
 
 	return c ? c->stride :
-		   large_roundup(sd->slabs[offset >> SLICE_SHIFT].size);
+		   large_span(sd, &sd->slabs[offset >> SLICE_SHIFT]);
 }
 
 static void book(struct slabdev *sd, u64 offset)
@@ -155,7 +157,9 @@ static bool is_wanted(const struct slabdev *sd, u64 offset,
 {
 	if (c)
 		return class_at(sd, offset) == c;
-	return !class_at(sd, offset) && held_bytes(sd, offset) == usable &&
+	return !class_at(sd, offset) &&
+	       !slab_is_guard(&sd->slabs[offset >> SLICE_SHIFT]) &&
+	       held_bytes(sd, offset) == usable &&
 	       is_aligned(space_addr(sd, offset), align);
 }
 
@@ -235,6 +239,9 @@ void *graph_alloc(struct graph *g, struct class *c, u64 size,
 	err = find_slot(g, c, flags, &slot);
 	if (err)
 		return alloc_failed(g->sd, c, err);
+	/* Nobody knows when a graph runs that would fill it. */
+	if (class_is_debugged(c))
+		zone_unsure(c, slot);
 	p = object_begin(own, c, slot, size);
 	err = graph_own(g, slot_offset(c, slot));
 	if (!err)

@@ -1,49 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/*
- * hazard_report.c - see hazard_report.h.
- *
- * A site is the return address of the call. It is told as the file that it is
- * in and the place there, which addr2line(1) takes, and, where the file says
- * so, the function.
- */
-#include <dlfcn.h>
+/* hazard_report.c - see hazard_report.h. A site is the return address of the
+ * call. */
 #include <stdio.h>
-#include <string.h>
 
 #include "core/log.h"
+#include "core/symbol.h"
 #include "slab/hazard_report.h"
 
-#define SITE_TEXT_MAX 256
 #define STREAM_TEXT_MAX 64
 
-/* Before glibc 2.34 it is in a library of its own, which may not be there. */
-extern __typeof__(dladdr) dladdr __attribute__((weak));
-
 struct words {
-	char site[SITE_TEXT_MAX];
+	char site[SYMBOL_TEXT_MAX];
 	char stream[STREAM_TEXT_MAX];
 };
-
-static void name_site(const void *site, char *text)
-{
-	Dl_info info = { 0 };
-	const char *file;
-	u64 at;
-
-	if (!dladdr || !dladdr(site, &info) || !info.dli_fname) {
-		snprintf(text, SITE_TEXT_MAX, "%p", site);
-		return;
-	}
-	file = strrchr(info.dli_fname, '/');
-	file = file ? file + 1 : info.dli_fname;
-	at = (u64)(uintptr_t)site - (u64)(uintptr_t)info.dli_fbase;
-	if (info.dli_sname)
-		snprintf(text, SITE_TEXT_MAX, "%s (%.64s+%#llx)",
-			 info.dli_sname, file, (unsigned long long)at);
-	else
-		snprintf(text, SITE_TEXT_MAX, "%.64s+%#llx", file,
-			 (unsigned long long)at);
-}
 
 static void name_stream(struct hazard_stream s, char *text)
 {
@@ -62,7 +31,7 @@ static struct words words_of(const struct deed *d)
 {
 	struct words w = { .site = "" };
 
-	name_site(d->site, w.site);
+	symbol_describe(d->site, w.site, sizeof(w.site));
 	name_stream(d->stream, w.stream);
 	return w;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * hazard_watch.h - from the slow paths to hazard mode (hazard.h).
+ * hazard_watch.h - from the slow paths to hazard mode (hazard.h), and where in
+ * the program they were called, which debug.h wants too.
  *
  * A space that is watched has no fast paths: no sheaves, and no frees that do
  * not ask. So all allocations end in class_alloc() or large_alloc(), all frees
@@ -24,10 +25,16 @@ void hazard_saw_free(struct slabdev *sd, u64 offset, const struct order *o,
 void hazard_saw_use(struct slabdev *sd, const void *p,
 		    slabdev_stream_t stream) __cold;
 
+/* Are the places of calls wanted? */
+static inline bool is_watched(const struct slabdev *sd)
+{
+	return sd->hazard || READ_ONCE(sd->debugged) || sd->guards.every;
+}
+
 /* In functions that the program calls, or that are tail calls of those. */
 static __always_inline void watch_site(const struct slabdev *sd)
 {
-	if (unlikely(sd && sd->hazard))
+	if (unlikely(sd && is_watched(sd)))
 		hazard_keep_site(__builtin_return_address(0));
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/log.h"
 #include "core/os.h"
+#include "slab/guard.h"
 #include "slab/health.h"
 #include "slab/steal.h"
 
@@ -79,6 +80,7 @@ int space_failed(struct slabdev *sd, int err)
 	error_save(text);
 	if (vmm_health(&sd->vmm) && die(sd)) {
 		report_death(sd);
+		guard_report_suspects(sd);
 		/* Pairs with put_sheaves(): whoever has not seen the change
 		 * has put its sheaves where they are found now. */
 		if (sd->use_sheaves)

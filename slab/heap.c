@@ -5,6 +5,7 @@
 #include "core/log.h"
 #include "slab/barn.h"
 #include "slab/class.h"
+#include "slab/debug.h"
 #include "slab/heap.h"
 #include "slab/pending.h"
 #include "slab/segment.h"
@@ -243,18 +244,25 @@ static void bin_put(struct heap *h, struct sheaf **where, struct sheaf *s)
 	discard(h, __atomic_exchange_n(where, s, __ATOMIC_ACQ_REL));
 }
 
+/* Objects too large, forbidden by the policy, or looked at one by one. */
+static bool has_no_sheaves(const struct class *c)
+{
+	return READ_ONCE(c->sd->bypass) || !c->sheaf_cap ||
+	       class_is_debugged(c);
+}
+
 /*
- * Sheaves go back into their bin, unless the policy has forbidden them since
- * the operation began: slabdev_set_policy() found the bin empty then.
+ * Sheaves go back into their bin, unless they have been forbidden since the
+ * operation began: slabdev_set_policy() or _debug() found the bin empty then.
  */
-static void put_sheaves(struct heap *h, struct bin *b, struct sheaf *main,
-			struct sheaf *spare)
+static void put_sheaves(struct heap *h, const struct class *c, struct bin *b,
+			struct sheaf *main, struct sheaf *spare)
 {
 	bin_put(h, &b->main, main);
 	bin_put(h, &b->spare, spare);
-	/* Pairs with the membarrier in slabdev_set_policy(). */
+	/* Pairs with the membarrier in take_back(). */
 	barrier();
-	if (likely(!READ_ONCE(h->sd->bypass)))
+	if (likely(!has_no_sheaves(c)))
 		return;
 	discard(h, bin_take(&b->main));
 	discard(h, bin_take(&b->spare));
@@ -366,7 +374,9 @@ static int get_one(struct heap *h, struct class *c, unsigned int flags,
 	struct order o = order_of_heap(h);
 	int n;
 
-	if (h->stream && pending_take_slot(c, h->stream, slot))
+	/* Debugged ones pass class_put() before they are used again. */
+	if (h->stream && !class_is_debugged(c) &&
+	    pending_take_slot(c, h->stream, slot))
 		return 1;
 	n = order_get(c, slot, 1, 1, flags, &o);
 	return n < 0 ? n : 1;
@@ -448,7 +458,7 @@ int heap_alloc_slow(struct heap *h, struct class *c, unsigned int flags,
 	struct bin *b;
 	int from;
 
-	if (h == &heap_none || READ_ONCE(c->sd->bypass) || !c->sheaf_cap)
+	if (h == &heap_none || has_no_sheaves(c))
 		return get_one(h, c, flags, slot);
 	b = get_bin(h, c);
 	if (!b)
@@ -460,7 +470,7 @@ int heap_alloc_slow(struct heap *h, struct class *c, unsigned int flags,
 		*slot = main->slot[--main->n];
 	else if (from >= 0)
 		from = get_one(h, c, flags, slot);
-	put_sheaves(h, b, main, spare);
+	put_sheaves(h, c, b, main, spare);
 	return from;
 }
 
@@ -526,7 +536,7 @@ void heap_free_slow(struct heap *h, struct class *c, slot_t slot)
 	struct sheaf *main, *spare;
 	struct bin *b = NULL;
 
-	if (h != &heap_none && !READ_ONCE(c->sd->bypass) && c->sheaf_cap)
+	if (h != &heap_none && !has_no_sheaves(c))
 		b = get_bin(h, c);
 	if (!b) {
 		put_one(h, c, slot);
@@ -540,7 +550,7 @@ void heap_free_slow(struct heap *h, struct class *c, slot_t slot)
 		main->slot[main->n++] = slot;
 	else
 		put_one(h, c, slot);
-	put_sheaves(h, b, main, spare);
+	put_sheaves(h, c, b, main, spare);
 }
 
 /* ---- Counting --------------------------------------------------------- */
@@ -678,9 +688,11 @@ void heap_thread_exit(struct thread *t)
 {
 	u32 i;
 
+	t->ending = true;
 	for (i = 0; i < SPACE_MAX; i++)
 		if (t->heap[i] != &heap_none)
 			heap_destroy(t->heap[i]);
+	t->ending = false;
 }
 
 /* Called with the registry lock held, so that no thread exits meanwhile. */

@@ -14,12 +14,16 @@
 #include "core/log.h"
 #include "core/overflow.h"
 #include "slab/alloc.h"
+#include "slab/annotate.h"
 #include "slab/class.h"
+#include "slab/debug.h"
 #include "slab/graph.h"
+#include "slab/guard.h"
 #include "slab/hazard_watch.h"
 #include "slab/heap.h"
 #include "slab/note.h"
 #include "slab/pending.h"
+#include "slab/probe.h"
 #include "slab/reclaim.h"
 
 u64 large_roundup(u64 size)
@@ -35,7 +39,7 @@ static u64 huge_bytes(const struct slabdev *sd, u64 usable)
 	return align_up(usable, sd->vmm.chunk_size);
 }
 
-static void book(struct slabdev *sd, bool huge, u64 usable)
+void large_book(struct slabdev *sd, bool huge, u64 usable)
 {
 	u64 bytes = huge ? huge_bytes(sd, usable) : usable;
 
@@ -44,7 +48,7 @@ static void book(struct slabdev *sd, bool huge, u64 usable)
 	space_count_out(sd, bytes);
 }
 
-static void unbook(struct slabdev *sd, bool huge, u64 usable)
+void large_unbook(struct slabdev *sd, bool huge, u64 usable)
 {
 	u64 bytes = huge ? huge_bytes(sd, usable) : usable;
 
@@ -96,11 +100,12 @@ static int find_in_order(struct slabdev *sd, u64 usable, u64 align, bool *huge,
 {
 	if (order_is_bound(o))
 		return find_slices(sd, usable, align, huge, flags, slice);
-	if (o->stream && !o->stream->graph)
+	/* With a zone it is looked at before it is used again. */
+	if (o->stream && !o->stream->graph && !sd->large_zone)
 		*slice = pending_take_large(sd, o->stream,
 					    (u32)(usable >> SLICE_SHIFT),
 					    align);
-	else if (o->stream)
+	else if (o->stream && o->stream->graph)
 		*slice = graph_take_large(o->stream->graph, usable, align);
 	else
 		*slice = RANGE_NONE;
@@ -136,7 +141,7 @@ static void *find_large(struct slabdev *sd, u64 size, u64 align,
 			unsigned int flags, const struct order *o)
 {
 	struct order have = order_to_have(sd, o);
-	u64 usable = large_roundup(size);
+	u64 usable = large_usable(sd, size);
 	/* Aligned beyond a chunk, it has to be found inside shared ones. */
 	bool huge = usable > SHARED_MAX && align <= sd->vmm.chunk_size;
 	u32 slice;
@@ -156,10 +161,12 @@ static void *find_large(struct slabdev *sd, u64 size, u64 align,
 		/* What an earlier slab left would mislead a question after the
 		 * end. */
 		WRITE_ONCE(sd->slabs[slice].back, 0);
+		WRITE_ONCE(sd->slabs[slice].begin, 0);
 		slab_publish(&sd->slabs[slice], CLASS_LARGE,
 			     huge ? SLAB_HUGE : SLAB_LARGE);
-		book(sd, huge, usable);
+		large_book(sd, huge, usable);
 	}
+	debug_prepare_large(sd, slice, size, o);
 	p = begin(sd, slice, size);
 	if (!have.stream || !have.stream->graph)
 		return p;
@@ -170,28 +177,54 @@ static void *find_large(struct slabdev *sd, u64 size, u64 align,
 void *large_alloc(struct slabdev *sd, u64 size, u64 align, unsigned int flags,
 		  const struct order *o)
 {
-	return watch_alloc(sd, find_large(sd, size, align, flags, o),
-			   large_roundup(size), o);
+	struct class *c = sd->class[CLASS_LARGE];
+	void *p;
+	int err;
+
+	if (failslab_refuses(sd, c, size))
+		return alloc_failed(sd, c, -ENOMEM);
+	p = find_large(sd, size, align, flags, o);
+	err = debug_began(sd, NULL, p, size, o);
+	if (err) {
+		(void)free_in_order(sd, p, o);
+		heap_uncount(heap_get(sd), c, size);
+		return alloc_failed(sd, c, err);
+	}
+	if (p)
+		probe_alloc(sd, p, size);
+	return watch_alloc(sd, p, large_roundup(size), o);
 }
 
 void large_give_back(struct slabdev *sd, u32 slice, u16 domain)
 {
 	struct slab *s = sd->slabs + slice;
 	bool huge = slab_state(s) == SLAB_HUGE;
-	u64 usable = large_roundup(s->size);
+	u64 usable = large_usable(sd, s->size);
 	stamp_t stamp = 0;
 
+	if (slab_is_guard(s)) {
+		guard_give_back(sd, slice);
+		return;
+	}
 	/* That of complete memory is no newer than what is quiet. */
 	if (domain == DOMAIN_BOUND)
 		stamp = stamp_now(&sd->vmm);
 	else
 		stamp = (stamp_t)vmm_quiet(&sd->vmm);
-	unbook(sd, huge, usable);
+	annotate_free(sd, to_ptr(space_addr(sd, slice_offset(slice))), usable);
+	debug_check_large(sd, slice);
+	large_unbook(sd, huge, usable);
 	slab_unpublish(s);
 	if (huge)
 		pool_free_huge(sd, slice);
 	else
 		pool_free(sd, slice, (u32)(usable >> SLICE_SHIFT), stamp);
+}
+
+/* Not to be used again, but unmapped. */
+static bool has_to_wait(const struct slabdev *sd, u32 slice)
+{
+	return sd->domain == DOMAIN_BOUND && slab_is_guard(&sd->slabs[slice]);
 }
 
 void large_free(struct slabdev *sd, u64 offset, const struct order *o,
@@ -202,11 +235,12 @@ void large_free(struct slabdev *sd, u64 offset, const struct order *o,
 
 	heap_count_free(heap_get(sd), sd->class[CLASS_LARGE],
 			sd->slabs[slice].size);
+	guard_freed(sd, slice);
 	if (g) {
 		graph_put(g, o, offset, note);
 		return;
 	}
-	if (note || !order_is_bound(o))
+	if (note || !order_is_bound(o) || has_to_wait(sd, slice))
 		pending_add_large(sd, slice, o, note ? note->use : NULL,
 				  note ? note->nr : 0);
 	else
@@ -218,15 +252,16 @@ void large_free(struct slabdev *sd, u64 offset, const struct order *o,
 bool large_is_live(struct slabdev *sd, u32 slice)
 {
 	enum slab_state state = slab_state(&sd->slabs[slice]);
-	u32 tag = tag_load(&sd->tags[slice_offset(slice) >> GRANULE_SHIFT]);
 
-	return (state == SLAB_LARGE || state == SLAB_HUGE) && tag_is_live(tag);
+	return state >= SLAB_LARGE &&
+	       tag_is_live(tag_load(&sd->tags[large_offset(sd, slice) >>
+					      GRANULE_SHIFT]));
 }
 
 void large_adopt(struct slabdev *sd, u32 slice)
 {
 	struct slab *s = sd->slabs + slice;
 
-	book(sd, slab_state(s) == SLAB_HUGE, large_roundup(s->size));
+	large_book(sd, slab_state(s) != SLAB_LARGE, large_span(sd, s));
 	heap_count_alloc(heap_get(sd), sd->class[CLASS_LARGE], s->size);
 }

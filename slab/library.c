@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "core/log.h"
+#include "core/report_policy.h"
 #include "core/usercopy.h"
 #include "vmm/vmm.h"
 
@@ -19,6 +20,26 @@ const char *slabdev_last_error(void)
 void slabdev_set_log(slabdev_log_fn fn, void *arg)
 {
 	log_set_user(fn, arg);
+}
+
+static int call_report_fn(const struct report_facts *facts, void (*fn)(void),
+			  void *arg)
+{
+	const struct slabdev_report report = {
+		.size = sizeof(report),
+		.kind = facts->kind,
+		.space = facts->space,
+		.headline = facts->headline,
+		.text = facts->text,
+		.json = facts->json,
+	};
+
+	return ((slabdev_report_fn)fn)(&report, arg);
+}
+
+void slabdev_set_report(slabdev_report_fn fn, void *arg)
+{
+	report_set_user(fn ? call_report_fn : NULL, (void (*)(void))fn, arg);
 }
 
 int slabdev_device_count(void)

@@ -2,8 +2,10 @@
 /* live.c - see live.h. */
 #include "core/log.h"
 #include "slab/class.h"
+#include "slab/guard.h"
 #include "slab/live.h"
 #include "slab/segment.h"
+#include "slab/track.h"
 #include "slab/visit.h"
 
 #define LIST_MAX 20u
@@ -29,14 +31,13 @@ static void visit(struct walk *w, u64 offset)
 
 static void visit_slab(struct walk *w, struct slab *s, const struct class *only)
 {
-	u64 offset = slab_offset(w->sd, s);
 	struct class *c = class_lock_slab(w->sd, s);
 	u32 i;
 
 	if (!c)
 		return;
 	for (i = 0; (!only || c == only) && i < c->nr; i++)
-		visit(w, offset + (u64)i * c->stride);
+		visit(w, slab_object(c, s, i));
 	lock_release(&c->lock);
 }
 
@@ -51,10 +52,10 @@ u64 live_walk(struct slabdev *sd, struct class *c,
 		struct slab *s = sd->slabs + slice;
 		enum slab_state state = slab_state(s);
 
-		if (state != SLAB_LARGE && state != SLAB_HUGE)
+		if (state < SLAB_LARGE)
 			visit_slab(&w, s, c);
-		else if (!c || c->id == CLASS_LARGE)
-			visit(&w, slice_offset(slice));
+		else if (!c || c->id == slab_class(s))
+			visit(&w, large_offset(sd, slice));
 	}
 	return w.n;
 }
@@ -65,38 +66,48 @@ u64 live_count(struct class *c)
 	struct slabdev_seg_counters *n = &sum[c->id % CLASS_WINDOW];
 
 	segment_sum(c->sd, c->id / CLASS_WINDOW, sum);
-	return n->allocs - n->frees;
+	return n->allocs - n->frees + READ_ONCE(c->nr_guarded);
 }
 
+/* The first objects, as they were under the locks of the walk. */
 struct listing {
-	struct slabdev *sd;
-	struct report *r;
 	u32 n;
+	struct place at[LIST_MAX];
 };
 
 static void list_object(const struct place *at, void *arg)
 {
 	struct listing *l = arg;
-	const char *name = at->kind == PLACE_LARGE ? "large" :
-			   at->class->rec->name;
 
-	if (l->n++ < LIST_MAX)
-		report_line(l->r, "Object %p size=%llu %s",
-			    to_ptr(space_addr(l->sd, at->object)),
-			    (unsigned long long)at->size, name);
+	if (l->n < LIST_MAX)
+		l->at[l->n++] = *at;
+}
+
+/* With no lock held: who allocated it has a name to be looked for. */
+static void tell_object(struct report *r, struct slabdev *sd,
+			const struct place *at)
+{
+	const char *name = at->class ? at->class->rec->name : "large";
+	char by[TRACK_LINE_MAX];
+
+	track_describe(r, sd, at->object, by);
+	report_line(r, "Object %p size=%llu %s%s%s",
+		    to_ptr(space_addr(sd, at->object)),
+		    (unsigned long long)at->size, name, *by ? " " : "", by);
 }
 
 void live_report(struct slabdev *sd, struct class *c, const char *doing)
 {
+	struct listing l = { .n = 0 };
+	u32 side = visit_begin(sd), i;
 	struct report r;
-	struct listing l = { .sd = sd, .r = &r };
-	u32 side = visit_begin(sd);
-	u64 n;
+	u64 n = live_walk(sd, c, list_object, &l);
 
 	report_start(&r, REPORT_LIVE_OBJECTS, sd->name,
 		     "Objects remaining on %s%s%s", doing, c ? " " : "",
 		     c ? c->rec->name : "");
-	n = live_walk(sd, c, list_object, &l);
+	for (i = 0; i < l.n; i++)
+		tell_object(&r, sd, &l.at[i]);
 	visit_end(sd, side);
 	if (n > LIST_MAX)
 		report_line(&r, "and %llu more", (unsigned long long)n -

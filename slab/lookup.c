@@ -10,6 +10,7 @@
 #include "core/overflow.h"
 #include "slab/alloc.h"
 #include "slab/class.h"
+#include "slab/guard.h"
 #include "slab/tiny.h"
 #include "slab/visit.h"
 
@@ -17,21 +18,21 @@ static void lookup_object(struct slabdev *sd, struct place *at)
 {
 	struct class *c = load_acquire(&sd->class[slab_class(at->slab)]);
 	u64 in_slab = at->offset - slab_offset(sd, at->slab);
-	u64 index;
+	u64 index, into = 0;
 	u32 tag;
 
 	if (!c)
 		return;
 	at->class = c;
 	at->usable = c->stride;
-	index = in_slab / c->stride;
+	index = slab_index(c, in_slab, &into);
 	if (index >= c->nr) {
 		at->kind = PLACE_SLACK;
 		return;
 	}
 	at->kind = PLACE_OBJECT;
-	at->object = slab_offset(sd, at->slab) + index * c->stride;
-	at->start = at->object == at->offset;
+	at->object = at->offset - into;
+	at->start = !into;
 	at->slot = (slot_t)(at->object >> c->shift);
 	at->size = c->object_size;
 	if (class_is_tiny(c)) {
@@ -46,24 +47,33 @@ static void lookup_object(struct slabdev *sd, struct place *at)
 
 static void lookup_large(struct slabdev *sd, struct place *at)
 {
+	at->object = large_offset(sd, (u32)(at->slab - sd->slabs));
+	/* Before a guarded one there are bytes of nobody. */
+	if (at->offset < at->object)
+		return;
 	at->kind = PLACE_LARGE;
-	at->object = slab_offset(sd, at->slab);
 	at->start = at->object == at->offset;
 	at->live = tag_is_live(tag_load(&sd->tags[at->object >>
 						  GRANULE_SHIFT]));
 	at->size = READ_ONCE(at->slab->size);
-	at->usable = large_roundup(at->size);
+	at->usable = large_usable(sd, at->size);
+	if (!slab_is_guard(at->slab))
+		return;
+	at->usable = at->size;
+	if (slab_class(at->slab) != CLASS_LARGE)
+		at->class = load_acquire(&sd->class[slab_class(at->slab)]);
 }
 
 /* Did an object of the slab, or run, that was at @s last begin at the place? */
 static bool began_in(const struct slabdev *sd, const struct slab *s,
 		     const struct class *c, u64 offset)
 {
-	u64 in_slab = offset - slab_offset(sd, s);
+	u64 in_slab = offset - slab_offset(sd, s), into = 0;
 
-	if (c->id == CLASS_LARGE)
-		return !in_slab && READ_ONCE(s->size);
-	return !(in_slab % c->stride) && in_slab / c->stride < c->nr;
+	/* A large one, or a guarded one of a cache. */
+	if (c->id == CLASS_LARGE || !READ_ONCE(s->nr))
+		return in_slab == READ_ONCE(s->begin) && READ_ONCE(s->size);
+	return slab_index(c, in_slab, &into) < c->nr && !into;
 }
 
 /*
@@ -110,6 +120,7 @@ void lookup(struct slabdev *sd, const void *p, struct place *at)
 		break;
 	case SLAB_LARGE:
 	case SLAB_HUGE:
+	case SLAB_GUARD:
 		lookup_large(sd, at);
 		break;
 	case SLAB_NONE:

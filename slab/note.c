@@ -4,6 +4,7 @@
 
 #include "core/log.h"
 #include "slab/class.h"
+#include "slab/debug.h"
 #include "slab/graph.h"
 #include "slab/note.h"
 #include "slab/pending.h"
@@ -67,7 +68,9 @@ static u32 plain_code(const struct slabdev *sd, u64 offset)
 
 	if (!c)
 		return CODE_LARGE;
-	return class_is_tiny(c) ? CODE_NONE : c->code;
+	if (class_is_tiny(c))
+		return CODE_NONE;
+	return class_is_debugged(c) ? CODE_DEBUG : c->code;
 }
 
 /* ---- Making and unmaking ------------------------------------------------ */
@@ -174,6 +177,44 @@ bool note_is_exported(struct slabdev *sd, u64 offset)
 	exported = n && n->exports;
 	lock_release(&sd->notes.lock);
 	return exported;
+}
+
+/* ---- Uses -------------------------------------------------------------- */
+
+static bool is_noted_locked(const struct note *n, slabdev_stream_t stream)
+{
+	u32 i;
+
+	for (i = 0; i < n->nr; i++)
+		if (n->use[i].stream == stream)
+			return true;
+	return false;
+}
+
+int note_use(struct slabdev *sd, const struct place *at,
+	     const struct order *o)
+{
+	struct graph *g = o->stream ? load_acquire(&o->stream->graph) : NULL;
+	struct note *n;
+	int err = 0;
+
+	lock_acquire(&sd->notes.lock);
+	n = note_get_locked(sd, at);
+	if (!n)
+		err = error_set(-ENOMEM, "slabdev_use: %s: no host memory for "
+				"a note on an object", sd->name);
+	else if (g && graph_join_locked(g, n))
+		err = error_set(-ENOSPC, "slabdev_use: %u graphs have the "
+				"object already", NOTE_GRAPHS);
+	else if (g)
+		err = 0;
+	else if (!is_noted_locked(n, o->handle) && n->nr == NOTE_USES)
+		err = error_set(-ENOSPC, "slabdev_use: %u streams use the "
+				"object already", NOTE_USES);
+	else if (!is_noted_locked(n, o->handle))
+		n->use[n->nr++] = (struct use){ .stream = o->handle };
+	lock_release(&sd->notes.lock);
+	return err;
 }
 
 /* ---- All of them -------------------------------------------------------- */

@@ -21,6 +21,7 @@
 
 #include "slab/alloc.h"
 #include "slab/slab.h"
+#include "slab/stream.h"
 
 #define NOTE_USES 14u
 #define NOTE_GRAPHS 4u
@@ -56,6 +57,10 @@ struct note *note_find_locked(struct slabdev *sd, u64 offset);
 struct note *note_get_locked(struct slabdev *sd, const struct place *at);
 /* If the note says nothing any more, the object is like any other. */
 void note_put_locked(struct slabdev *sd, struct note *n);
+
+/* A live object is used on a stream too. 0, -ENOMEM or -ENOSPC. */
+int __must_check note_use(struct slabdev *sd, const struct place *at,
+			  const struct order *o);
 
 /* Of an object whose life has ended: NULL, or the note, which is the caller's
  * then, to be freed or to be held by its graph. */

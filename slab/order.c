@@ -5,6 +5,7 @@
 
 #include "core/log.h"
 #include "slab/class.h"
+#include "slab/debug.h"
 #include "slab/graph.h"
 #include "slab/heap.h"
 #include "slab/pending.h"
@@ -127,7 +128,7 @@ static bool is_lack_of_memory(int err)
 static u32 get_by_waiting(struct class *c, slot_t *to, u32 most,
 			  const struct order *o)
 {
-	int n = (int)pending_adopt(c, o, to, most);
+	int n = class_is_debugged(c) ? 0 : (int)pending_adopt(c, o, to, most);
 
 	if (n || order_is_bound(o))
 		return (u32)n;

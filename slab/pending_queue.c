@@ -4,6 +4,7 @@
 #include "core/overflow.h"
 #include "slab/alloc.h"
 #include "slab/barn.h"
+#include "slab/guard.h"
 #include "slab/pending_private.h"
 
 /* Records that a stream looks at to find what it may have back: more are there
@@ -64,7 +65,7 @@ void pending_unbook(struct class *c, u64 objects)
 
 void pending_book_large(struct slabdev *sd, u32 slice)
 {
-	u64 bytes = large_roundup(sd->slabs[slice].size);
+	u64 bytes = large_span(sd, &sd->slabs[slice]);
 
 	shared_add(&sd->class[CLASS_LARGE]->rec->pending, 1);
 	shared_add(&sd->rec->large_pending, bytes);
@@ -73,7 +74,7 @@ void pending_book_large(struct slabdev *sd, u32 slice)
 
 void pending_unbook_large(struct slabdev *sd, u32 slice)
 {
-	u64 bytes = large_roundup(sd->slabs[slice].size);
+	u64 bytes = large_span(sd, &sd->slabs[slice]);
 
 	shared_sub(&sd->class[CLASS_LARGE]->rec->pending, 1);
 	shared_sub(&sd->rec->large_pending, bytes);
@@ -208,8 +209,8 @@ static bool has_slot(const struct slabdev *sd, const struct pending *p,
 static bool has_large(const struct slabdev *sd, const struct pending *p,
 		      const struct want *w)
 {
-	if (p->large == RANGE_NONE ||
-	    large_roundup(sd->slabs[p->large].size) != w->large)
+	if (p->large == RANGE_NONE || slab_is_guard(&sd->slabs[p->large]) ||
+	    large_usable(sd, sd->slabs[p->large].size) != w->large)
 		return false;
 	return is_aligned(space_addr(sd, slice_offset(p->large)), w->align);
 }

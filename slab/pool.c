@@ -5,6 +5,8 @@
 #include "core/bitmap.h"
 #include "core/log.h"
 #include "core/overflow.h"
+#include "slab/annotate.h"
+#include "slab/probe.h"
 #include "slab/reclaim.h"
 #include "slab/slab.h"
 #include "slab/steady.h"
@@ -185,11 +187,29 @@ static stamp_t mapped_stamp(struct slabdev *sd, u32 first, u32 nr)
 	return newest ? (stamp_t)newest : (stamp_t)vmm_quiet(&sd->vmm);
 }
 
+/* The last @n slices of mapped chunks, as an allocated run. */
+static int add_guarded(struct slabdev *sd, u32 first, u32 nr, u32 n, u32 *slice)
+{
+	struct pool *p = &sd->pool;
+	u32 end = first + nr;
+	int err;
+
+	*slice = end * p->chunk_slices - n;
+	lock_acquire(&p->lock);
+	err = grow_tables_locked(sd, end);
+	if (!err)
+		err = range_add(&p->slices, *slice, n);
+	if (!err)
+		range_alloc_at(&p->slices, *slice, n);
+	lock_release(&p->lock);
+	return err;
+}
+
 /*
  * Bring mapped chunks into the pool. @handle_chunks 0: one huge handle, whose
  * slices become an allocated run.
  */
-static int add_chunks(struct slabdev *sd, u32 first, u32 nr, u32 handle_chunks)
+static int add_mapped(struct slabdev *sd, u32 first, u32 nr, u32 handle_chunks)
 {
 	struct pool *p = &sd->pool;
 	u32 slice = first * p->chunk_slices, n = nr * p->chunk_slices;
@@ -222,6 +242,40 @@ static int add_chunks(struct slabdev *sd, u32 first, u32 nr, u32 handle_chunks)
 unlock:
 	lock_release(&p->lock);
 	return err;
+}
+
+static void *chunk_ptr(const struct slabdev *sd, u32 chunk)
+{
+	return to_ptr(space_addr(sd, vmm_chunk_offset(&sd->vmm, chunk)));
+}
+
+static u64 chunk_bytes(const struct slabdev *sd, u32 nr)
+{
+	return vmm_chunk_offset(&sd->vmm, nr);
+}
+
+/* Tools are told before anybody can have it. */
+static int add_chunks(struct slabdev *sd, u32 first, u32 nr, u32 handle_chunks)
+{
+	int err;
+
+	annotate_new(sd, chunk_ptr(sd, first), chunk_bytes(sd, nr));
+	err = add_mapped(sd, first, nr, handle_chunks);
+	if (err)
+		annotate_gone(sd, chunk_ptr(sd, first), chunk_bytes(sd, nr));
+	else
+		probe_grow(sd, chunk_bytes(sd, nr),
+			   READ_ONCE(sd->vmm.cnt->created));
+	return err;
+}
+
+/* What was taken out goes back. */
+static int give_back(struct slabdev *sd, u32 first, u32 nr,
+		     enum vmm_giveback how)
+{
+	annotate_gone(sd, chunk_ptr(sd, first), chunk_bytes(sd, nr));
+	probe_trim(sd, chunk_bytes(sd, nr), READ_ONCE(sd->vmm.cnt->created));
+	return vmm_unmap(&sd->vmm, first, how);
 }
 
 /* Undo vmm_map(): every handle of the run goes back to the device. */
@@ -524,7 +578,7 @@ void pool_free(struct slabdev *sd, u32 first, u32 n, stamp_t stamp)
 	       vacant_handle_in_locked(p, first, n, &handle)) {
 		take_out_locked(sd, handle);
 		lock_release(&p->lock);
-		vmm_unmap(&sd->vmm, handle.first, VMM_RELEASE);
+		(void)give_back(sd, handle.first, handle.nr, VMM_RELEASE);
 		lock_acquire(&p->lock);
 	}
 	lock_release(&p->lock);
@@ -566,7 +620,7 @@ int pool_trim(struct slabdev *sd, u64 keep, enum vmm_giveback how)
 			continue;
 		take_out_locked(sd, handle);
 		lock_release(&p->lock);
-		if (vmm_unmap(&sd->vmm, handle.first, how))
+		if (give_back(sd, handle.first, handle.nr, how))
 			err = -EIO;
 		lock_acquire(&p->lock);
 	}
@@ -623,7 +677,24 @@ int pool_alloc_huge(struct slabdev *sd, u32 n, enum pool_need need, u32 *first)
 	return add_huge(sd, chunk, (u32)nr, first);
 }
 
-void pool_free_huge(struct slabdev *sd, u32 first)
+int pool_alloc_guarded(struct slabdev *sd, u32 n, u32 *first)
+{
+	u32 nr = (u32)div_round_up(n, sd->chunk_slices), chunk;
+	int err = vmm_map_guarded(&sd->vmm, nr, &chunk);
+
+	if (err)
+		return err;
+	err = add_guarded(sd, chunk, nr, n, first);
+	if (err)
+		vmm_unmap_guarded(&sd->vmm, chunk, VMM_KEEP_HANDLE);
+	else
+		probe_grow(sd, chunk_bytes(sd, nr),
+			   READ_ONCE(sd->vmm.cnt->created));
+	return err;
+}
+
+/* How many chunks it has from the first one on. */
+static u32 remove_run(struct slabdev *sd, u32 first)
 {
 	struct pool *p = &sd->pool;
 	u32 n;
@@ -634,8 +705,25 @@ void pool_free_huge(struct slabdev *sd, u32 first)
 	range_remove(&p->slices, first, n);
 	publish_free_locked(sd);
 	lock_release(&p->lock);
-	vmm_unmap(&sd->vmm, first / p->chunk_slices,
-		  gives_back_at_once(sd) ? VMM_RELEASE : VMM_KEEP_MAPPED);
+	return (u32)div_round_up(n, p->chunk_slices);
+}
+
+void pool_free_guarded(struct slabdev *sd, u32 first, enum vmm_giveback how)
+{
+	u32 nr = remove_run(sd, first);
+
+	(void)nr;	/* where there are no probes */
+	probe_trim(sd, chunk_bytes(sd, nr), READ_ONCE(sd->vmm.cnt->created));
+	vmm_unmap_guarded(&sd->vmm, first / sd->chunk_slices, how);
+}
+
+void pool_free_huge(struct slabdev *sd, u32 first)
+{
+	u32 nr = remove_run(sd, first);
+
+	(void)give_back(sd, first / sd->chunk_slices, nr,
+			gives_back_at_once(sd) ? VMM_RELEASE :
+						 VMM_KEEP_MAPPED);
 }
 
 /* ---- Looking things up ------------------------------------------------ */

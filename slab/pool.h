@@ -85,6 +85,11 @@ int __must_check pool_alloc_huge(struct slabdev *sd, u32 n, enum pool_need need,
 /* The same from idle mappings only, without any backend call; -ENOENT. */
 int __must_check pool_reuse_huge(struct slabdev *sd, u32 n, u32 *first);
 void pool_free_huge(struct slabdev *sd, u32 first);
+/* A handle of its own between addresses that fault; the run is its last @n
+ * slices. */
+int __must_check pool_alloc_guarded(struct slabdev *sd, u32 n, u32 *first);
+/* No work uses it any more, unless it is kept mapped. */
+void pool_free_guarded(struct slabdev *sd, u32 first, enum vmm_giveback how);
 
 /* The first slice of the allocation around @slice; RANGE_NONE when there is
  * none: free, or not mapped. */

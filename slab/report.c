@@ -8,6 +8,7 @@
 #include "core/cancel.h"
 #include "core/log.h"
 #include "slab/alloc.h"
+#include "slab/debug.h"
 #include "slab/space.h"
 #include "slab/stats.h"
 #include "slab/validate.h"
@@ -89,12 +90,17 @@ int slabdev_validate(struct slabdev *sd)
 {
 	int err = space_check(sd, "slabdev_validate");
 
-	return err ? err : validate_space(sd);
+	if (!err)
+		err = validate_space(sd);
+	return err ? err : debug_validate(sd, NULL);
 }
 
 int slabdev_cache_validate(struct slabdev_cache *cache)
 {
-	int err = cache_check(cache_class(cache), "slabdev_cache_validate");
+	struct class *c = cache_class(cache);
+	int err = cache_check(c, "slabdev_cache_validate");
 
-	return err ? err : validate_class(cache_class(cache));
+	if (!err)
+		err = validate_class(c);
+	return err ? err : debug_validate(c->sd, c);
 }

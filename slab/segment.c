@@ -140,6 +140,17 @@ int segment_window(struct slabdev *sd, u32 window)
 	return w ? 0 : -ENOMEM;
 }
 
+struct slabdev_seg_traces *segment_traces_locked(struct slabdev *sd)
+{
+	u32 n = sd->rec->nr_trace_segments;
+	struct slabdev_seg_traces *t;
+
+	t = segment_new_locked(sd, SLABDEV_SEG_TRACES, n, 1, sizeof(*t));
+	if (t)
+		WRITE_ONCE(sd->rec->nr_trace_segments, n + 1);
+	return t;
+}
+
 /* ---- Thread blocks ---------------------------------------------------- */
 
 static bool more_blocks_locked(struct slabdev *sd)

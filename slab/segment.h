@@ -30,6 +30,9 @@ struct slabdev_seg_thread *segment_block_get_locked(struct slabdev *sd,
 void segment_block_put_locked(struct slabdev *sd,
 			      struct slabdev_seg_thread *block);
 
+/* Records for stacks (origin.h); NULL: no host memory. */
+struct slabdev_seg_traces *segment_traces_locked(struct slabdev *sd);
+
 /* A class number is given up: its counters go to those of class GONE_CLASS,
  * and the number's own begin at 0 again. Nobody counts in it meanwhile. */
 void segment_retire_class(struct slabdev *sd, u32 id);

@@ -78,13 +78,16 @@
 #include <slabdev/slabdev.h>
 
 #include "core/bitmap.h"
+#include "core/debug_spec.h"
 #include "core/list.h"
 #include "core/lock.h"
 #include "core/metapool.h"
 #include "core/os.h"
 #include "core/resv.h"
 #include "core/thread.h"
+#include "slab/failslab.h"
 #include "slab/layout.h"
+#include "slab/nvtx.h"
 #include "slab/pool.h"
 #include "slab/stamp.h"
 #include "slab/tags.h"
@@ -105,6 +108,7 @@ enum slab_state {
 	SLAB_TINY,	/* objects below a granule, .tiny has the bits */
 	SLAB_LARGE,	/* one large object in shared chunks */
 	SLAB_HUGE,	/* one large object in a handle of its own */
+	SLAB_GUARD,	/* the same between addresses that fault: guard.h */
 };
 
 struct tiny_bits;
@@ -128,15 +132,24 @@ struct slab {
 	union {
 		u64 free;		/* OBJECTS: bit set: object is here */
 		struct tiny_bits *tiny;	/* TINY */
-		u64 size;		/* LARGE, HUGE: bytes asked for */
+		u64 size;		/* LARGE, HUGE, GUARD: asked for */
 	};
-	u32 next, prev;		/* slice numbers, RANGE_NONE ends */
+	union {
+		u32 next;		/* slice number, RANGE_NONE ends */
+		u32 begin;		/* LARGE, HUGE: 0; GUARD: bytes before
+					 * the object */
+	};
+	union {
+		u32 prev;		/* as next */
+		u32 record;		/* GUARD: guard_record.h */
+	};
 	u16 class;		/* class number */
 	u16 nr;			/* objects */
 	u16 nr_free;		/* of those, in the slab */
 	bool told;		/* comm.h: to the mapping callbacks */
 	u8 state;		/* enum slab_state */
 	u8 list;		/* index in class->list[] */
+	bool unsure;		/* relaxed, zone.h: nothing to look at */
 	u16 back;		/* slices back to the slab's first one */
 	stamp_t stamp;		/* OBJECTS, TINY: class lock, see stamp.h */
 };
@@ -259,8 +272,11 @@ struct class {
 	u32 span;		/* slices in a slab */
 	u32 sheaf_cap;		/* 0: objects too large for sheaves */
 	u32 barn_max;		/* full sheaves */
+	u32 lead;		/* bytes before the first object: debug.h */
 	bool comm;		/* slabs stay: comm.h */
 	bool sized;		/* a comm class of the general calls */
+	u32 nr_guarded;		/* atomic: live objects that are none of its
+				 * slabs', see guard.h */
 	slabdev_ctor_fn ctor;
 	void *ctor_arg;
 	struct slabdev_seg_class *rec;
@@ -273,7 +289,13 @@ struct class {
 	struct lock lock __aligned_to(CACHE_LINE);
 	u32 list[NR_LISTS];		/* class lock: first slice numbers */
 	u32 lists;			/* class lock: those with slabs */
+	u32 pins;			/* class lock: its empty slabs stay */
 	bool ending;			/* relaxed: it is being destroyed */
+	u32 debug;			/* relaxed: letters, debug.h */
+	u32 debug_own;			/* space lock: those of its user */
+	bool no_user_flags;		/* const: SLABDEV_DEBUG is not for it */
+	bool spec_is_old;		/* space lock: .debug_own is newer */
+	struct quarantine *quarantine;	/* atomic: quarantine.h; or NULL */
 };
 
 /* struct slabdev_cache is a class; it has no members of its own. */
@@ -343,6 +365,20 @@ struct comm {
 	pthread_t taker;	/* which */
 };
 
+struct tracks;
+
+/* Guarded objects of a space; guard.h. Const but for the atomic ones. */
+struct guards {
+	u64 every;		/* one of so many; 0: only those of letter G */
+	u64 least, most;	/* bytes, of those */
+	u64 limit;		/* of bytes */
+	bool possible;		/* the memory can be unmapped */
+	u64 nr_seen;		/* atomic: of the sizes that are wanted */
+	u64 nr_made, nr_refused;	/* atomic */
+	u64 nr_mapped;		/* atomic: live, or not unmapped yet */
+	u64 bytes;		/* atomic: what they have mapped */
+};
+
 struct segment {
 	void *addr;
 	size_t size;
@@ -379,7 +415,11 @@ struct slabdev {
 	bool assert_steady;
 	bool same_layout;	/* in every process: rank.h */
 	bool comm_only;		/* SLABDEV_OPEN_COMM */
+	bool debugged;		/* relaxed: some class has, or had, letters */
+	bool zoned;		/* general classes have red zones */
+	u32 large_zone;		/* bytes behind a large object, at least */
 	bool hazard;		/* SLABDEV_DEBUG=H: hazard.h; no fast paths */
+	u8 annotated;		/* who is told of objects: annotate.c */
 	slabdev_stream_t stream;	/* bound; NULL: the CPU */
 	bool slow_frees;	/* pool lock: free_slots stays 0 */
 	bool host_order;	/* SLABDEV_ORDER_HOST */
@@ -405,6 +445,9 @@ struct slabdev {
 	/* Locking: space lock. */
 	struct lock lock;
 	struct list caches;
+	struct debug_spec debug_spec;
+	u32 debug_always;	/* letters of every class */
+	struct failslab failslab;
 	struct comm comm;
 	struct shrinker shrinker[SHRINKER_MAX];
 	u32 class_hint;
@@ -413,8 +456,14 @@ struct slabdev {
 
 	struct streams streams;
 	struct pendings pendings;
+	struct guards guards;
 	struct notes notes;
+	/* Locking: pool lock, but for bits of .told, which are atomic. */
+	struct resv told;	/* annotate.c: which objects */
+	u64 told_end;		/* released: up to this offset */
+	struct nvtx_heap nvtx_heap[VMM_MAX_RANGES];	/* nvtx.h */
 	struct list graphs;	/* notes lock */
+	struct tracks *tracks;	/* atomic: const once set; track.h */
 
 	/* Locking: heaps lock. */
 	struct lock heaps_lock;
@@ -445,6 +494,8 @@ struct slabdev {
 	struct metapool pending_pool;
 	struct metapool note_pool;
 	struct metapool graph_pool;
+	struct metapool peek_pool;
+	struct metapool quarantine_pool;
 };
 
 /*
@@ -508,6 +559,11 @@ static __always_inline void count_add(u64 *counter, u64 n)
 
 /* Counters with several writers, on slow paths only. */
 static inline void shared_add(u64 *counter, u64 n)
+{
+	__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}
+
+static inline void shared_add32(u32 *counter, u32 n)
 {
 	__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
 }

@@ -6,8 +6,10 @@
 #include "core/cancel.h"
 #include "core/log.h"
 #include "core/overflow.h"
+#include "slab/annotate.h"
 #include "slab/class.h"
 #include "slab/comm.h"
+#include "slab/debug.h"
 #include "slab/reclaim.h"
 #include "slab/slab_make.h"
 #include "slab/tiny.h"
@@ -15,35 +17,49 @@
 /* Constructors run once, before anybody can have an object. */
 static int construct(struct class *c, u32 slice)
 {
-	void *base = to_ptr(space_addr(c->sd, slice_offset(slice)));
+	void *base = to_ptr(space_addr(c->sd, slice_offset(slice) + c->lead));
 	NO_CANCELLATION;
 	int err;
 
 	if (!c->ctor)
 		return 0;
+	annotate_ctor_begin(c->sd, base, c->stride * c->nr);
 	err = c->ctor(base, c->stride, c->nr, c->sd->stream,
 		      c->ctor_arg);
+	annotate_ctor_end(c->sd, base, c->stride * c->nr);
 	if (!err && c->sd->host_order)
 		err = vmm_settle(&c->sd->vmm, true);
 	return err > 0 ? -EINVAL : err;
 }
 
+/* What the bound stream does to new objects has to be waited for by others. In
+ * a capture there are neither zones nor poison. */
+static bool is_filled(const struct class *c, unsigned int flags)
+{
+	return c->ctor || (READ_ONCE(c->debug) & DEBUG_BYTES &&
+			   !(flags & GET_STILL));
+}
+
 /* What the objects of other classes left, where one granule is all there is. */
 static void clear_rounding(struct class *c, u32 slice)
 {
-	u8 *line = c->sd->rounding + (slice_offset(slice) >> GRANULE_SHIFT);
+	slot_t first = (slot_t)((slice_offset(slice) + c->lead) >> c->shift);
+	u8 *byte;
 	u32 i;
 
 	if (c->code != CLASS_GRANULE)
 		return;
-	for (i = 0; i < c->nr; i++)
-		if (READ_ONCE(line[i]))
-			WRITE_ONCE(line[i], 0);
+	for (i = 0; i < c->nr; i++) {
+		byte = rounding_byte(c->sd, first + i);
+		if (READ_ONCE(*byte))
+			WRITE_ONCE(*byte, 0);
+	}
 }
 
 /* A walk may look at the descriptor meanwhile: what it reads without the class
  * lock (slab_publish) comes last. */
-static void describe_slab(struct class *c, u32 slice, struct tiny_bits *tiny)
+static void describe_slab(struct class *c, u32 slice, struct tiny_bits *tiny,
+			  unsigned int flags)
 {
 	struct slab *s = c->sd->slabs + slice;
 	u64 *bits = tiny ? tiny->free : &s->free;
@@ -55,12 +71,12 @@ static void describe_slab(struct class *c, u32 slice, struct tiny_bits *tiny)
 		store_release(&s->tiny, tiny);
 	s->nr = (u16)c->nr;
 	s->nr_free = (u16)c->nr;
-	/* What the constructor did is as new as a free. */
-	s->stamp = c->ctor ? stamp_now(&c->sd->vmm) :
-			     pool_stamp(c->sd, slice, c->span);
+	/* What was done to them is as new as a free. */
+	s->stamp = is_filled(c, flags) ? stamp_now(&c->sd->vmm) :
+				    pool_stamp(c->sd, slice, c->span);
 	WRITE_ONCE(s->back, 0);
-	for (i = 1; c->span > 1 && i < c->nr; i++) {
-		at = (u32)((u64)i * c->stride >> SLICE_SHIFT);
+	for (i = 0; c->span > 1 && i < c->nr; i++) {
+		at = (u32)((c->lead + (u64)i * c->stride) >> SLICE_SHIFT);
 		if (at)
 			WRITE_ONCE(s[at].back, (u16)at);
 	}
@@ -90,10 +106,11 @@ static void give_run_back(struct class *c, u32 slice, stamp_t stamp)
 }
 
 /* It is the class's from here on, and counted: a report on the way adds up. */
-static void add_to_class(struct class *c, u32 slice, struct tiny_bits *tiny)
+static void add_to_class(struct class *c, u32 slice, struct tiny_bits *tiny,
+			 unsigned int flags)
 {
 	lock_acquire(&c->lock);
-	describe_slab(c, slice, tiny);
+	describe_slab(c, slice, tiny, flags);
 	count_add(&c->rec->slabs, 1);
 	count_add(&c->rec->slab_allocs, 1);
 	lock_release(&c->lock);
@@ -128,7 +145,8 @@ int slab_make(struct class *c, unsigned int flags, u32 *slice)
 		goto free_tiny;
 	}
 	clear_rounding(c, *slice);
-	add_to_class(c, *slice, tiny);
+	debug_new_slab(c, *slice, flags);
+	add_to_class(c, *slice, tiny, flags);
 	if (!c->comm)
 		return 0;
 	err = comm_mapped(c, *slice);
@@ -157,6 +175,7 @@ void slab_give_up_locked(struct class *c, u32 slice)
 
 void slab_give_back(struct class *c, u32 slice)
 {
+	debug_slab_goes(c, slice);
 	if (class_is_tiny(c))
 		metapool_free(&c->sd->tiny_pool, c->sd->slabs[slice].tiny);
 	if (c->comm)
@@ -167,13 +186,13 @@ void slab_give_back(struct class *c, u32 slice)
 /* Where what the bound stream did last may be going on. */
 static bool has_to_settle(const struct class *c, unsigned int flags)
 {
-	return flags & GET_QUIET && c->ctor &&
+	return flags & GET_QUIET && is_filled(c, flags) &&
 	       vmm_quiet(&c->sd->vmm) != VMM_ALWAYS_QUIET;
 }
 
 int slab_may_be_new(const struct class *c, unsigned int flags)
 {
-	if (!(flags & GET_STILL) || !has_to_settle(c, flags))
+	if (!(flags & GET_STILL) || !has_to_settle(c, flags) || !c->ctor)
 		return 0;
 	return error_set(-EBUSY, "the constructor's work on new objects of %s "
 			 "cannot be waited for in a capture: prefill the "
@@ -185,7 +204,7 @@ int slab_settle_new(const struct class *c, unsigned int flags)
 {
 	int err;
 
-	if (!has_to_settle(c, flags))
+	if (!has_to_settle(c, flags) || (flags & GET_STILL))
 		return 0;
 	err = vmm_settle(&c->sd->vmm, !(flags & GET_NO_WAIT));
 	if (!err)

@@ -14,12 +14,15 @@
 #include "slab/badfree.h"
 #include "slab/class.h"
 #include "slab/comm.h"
+#include "slab/debug.h"
 #include "slab/graph.h"
+#include "slab/guard.h"
 #include "slab/hazard_watch.h"
 #include "slab/health.h"
 #include "slab/heap.h"
 #include "slab/note.h"
 #include "slab/pending.h"
+#include "slab/probe.h"
 #include "slab/tiny.h"
 #include "slab/visit.h"
 
@@ -48,16 +51,25 @@ static void begin_sized(struct class *c, slot_t slot, u64 size)
 	tag_store(&c->sd->tags[slot], tag_make(c->code));
 }
 
-void *object_begin(struct heap *h, struct class *c, slot_t slot, u64 size)
+static void begin_tagged(struct class *c, slot_t slot, u64 size)
 {
-	if (class_is_tiny(c))
-		tiny_set_live(c, slot);
-	else if (c->code <= NR_GENERAL)
+	if (c->code <= NR_GENERAL)
 		begin_general(c->sd, c->code, slot, size);
 	else if (c->sized)
 		begin_sized(c, slot, size);
 	else
 		tag_store(&c->sd->tags[slot], tag_make(c->code));
+	/* No fast free may take it. */
+	if (class_is_debugged(c))
+		tag_store(&c->sd->tags[slot], tag_make(CODE_DEBUG));
+}
+
+void *object_begin(struct heap *h, struct class *c, slot_t slot, u64 size)
+{
+	if (class_is_tiny(c))
+		tiny_set_live(c, slot);
+	else
+		begin_tagged(c, slot, size);
 	heap_count_alloc(h, c, size);
 	return slot_ptr(c, slot);
 }
@@ -74,8 +86,9 @@ void object_undo(struct heap *h, struct class *c, slot_t slot, u64 size)
 	heap_uncount(h, c, size);
 }
 
-static void *find_object(struct class *c, u64 size, unsigned int flags,
-			 const struct order *o)
+static __always_inline void *find_object(struct class *c, u64 size,
+					 unsigned int flags,
+					 const struct order *o, bool debugged)
 {
 	struct order have = order_to_have(c->sd, o);
 	struct heap *own = heap_get(c->sd);
@@ -89,14 +102,38 @@ static void *find_object(struct class *c, u64 size, unsigned int flags,
 		return alloc_failed(c->sd, c, from);
 	if (from)
 		shared_add(&c->rec->refills, 1);
+	if (debugged)
+		debug_prepare(c, slot, size, o);
 	return object_begin(own, c, slot, size);
+}
+
+static __cold void *alloc_debugged(struct class *c, u64 size,
+				   unsigned int flags, const struct order *o)
+{
+	void *p;
+	int err;
+
+	if (failslab_refuses(c->sd, c, size))
+		return alloc_failed(c->sd, c, -ENOMEM);
+	p = find_object(c, size, flags, o, true);
+	err = debug_began(c->sd, c, p, size, o);
+	if (!err)
+		return p;
+	(void)free_in_order(c->sd, p, o);
+	heap_uncount(heap_get(c->sd), c, size);
+	return alloc_failed(c->sd, c, err);
 }
 
 void *class_alloc(struct class *c, u64 size, unsigned int flags,
 		  const struct order *o)
 {
-	return watch_alloc(c->sd, find_object(c, size, flags, o),
-			   c->object_size, o);
+	void *p = class_is_debugged(c) ?
+		  alloc_debugged(c, size, flags, o) :
+		  find_object(c, size, flags, o, false);
+
+	if (p)
+		probe_alloc(c->sd, p, size);
+	return watch_alloc(c->sd, p, c->object_size, o);
 }
 
 static void *comm_alloc(struct slabdev *sd, u64 size, u64 align,
@@ -113,11 +150,15 @@ void *alloc_any(struct slabdev *sd, u64 size, u64 align, unsigned int flags,
 		const struct order *o)
 {
 	unsigned int class = 0;
+	void *p;
 
 	if (sd->comm_only || (flags & SLABDEV_REQ_COMM))
 		return comm_alloc(sd, size, align, flags, o);
 	if (size <= GENERAL_MAX && align <= SLICE_SIZE)
-		class = layout_class_aligned(size, max(align, GRANULE));
+		class = sd->zoned ? zone_class(sd, size, max(align, GRANULE)) :
+			layout_class_aligned(size, max(align, GRANULE));
+	if (guard_alloc(sd, sd->class[class], size, align, flags, o, &p))
+		return p;
 	if (class)
 		return class_alloc(sd->class[class], size, flags, o);
 	return large_alloc(sd, size, max(align, SLICE_SIZE), flags, o);
@@ -138,8 +179,9 @@ void *alloc_general(struct slabdev *sd, size_t class, u64 size)
 	if (err)
 		return refused(err);
 	o = order_plain(sd);
-	if (unlikely(sd->comm_only))
-		return comm_alloc(sd, size, 0, 0, &o);
+	if (unlikely(sd->comm_only || sd->zoned ||
+		     guard_any(sd, sd->class[class])))
+		return alloc_any(sd, size, 0, 0, &o);
 	return class_alloc(sd->class[class], size, 0, &o);
 }
 
@@ -155,6 +197,24 @@ void *alloc_unusual(struct slabdev *sd, size_t size)
 	return alloc_any(sd, size, 0, 0, &o);
 }
 
+void *cache_object(struct class *c, const struct order *o)
+{
+	void *p;
+
+	if (guard_alloc(c->sd, c, c->object_size, c->align, 0, o, &p))
+		return p;
+	return class_alloc(c, c->object_size, 0, o);
+}
+
+void *alloc_far(const struct slabdev *sd, slot_t slot)
+{
+	u64 offset = (u64)slot << GRANULE_SHIFT;
+	void *p = to_ptr(space_addr(sd, offset));
+
+	probe_alloc(sd, p, object_size(class_at(sd, offset), slot));
+	return p;
+}
+
 void *cache_alloc_unusual(struct class *c)
 {
 	int err = cache_check(c, "slabdev_cache_alloc");
@@ -164,7 +224,7 @@ void *cache_alloc_unusual(struct class *c)
 		return refused(err);
 	watch_site(c->sd);
 	o = order_plain(c->sd);
-	return class_alloc(c, c->object_size, 0, &o);
+	return cache_object(c, &o);
 }
 
 /* ---- Free ------------------------------------------------------------- */
@@ -175,8 +235,15 @@ static int free_checked(struct slabdev *sd, struct class *only, void *p,
 int free_taken(struct class *c, slot_t slot, u64 size)
 {
 	struct heap *h = heap_get(c->sd);
+	struct order o;
 
+	if (class_is_debugged(c)) {
+		watch_site(c->sd);
+		o = order_plain(c->sd);
+		debug_ending(c->sd, c, slot_offset(c, slot), size, &o);
+	}
 	heap_count_free(h, c, size);
+	probe_free(c->sd, slot_ptr(c, slot), size);
 	heap_free_slow(h, c, slot);
 	return 0;
 }
@@ -236,12 +303,18 @@ static void free_ended(struct slabdev *sd, struct class *c, u64 offset,
 
 	watch_free(sd, offset, o, graph_of_free(o, note));
 	if (!c) {
+		size = sd->slabs[offset >> SLICE_SHIFT].size;
+		debug_ending(sd, NULL, offset, size, o);
+		probe_free(sd, to_ptr(space_addr(sd, offset)), size);
 		large_free(sd, offset, o, note);
 		return;
 	}
 	slot = (slot_t)(offset >> c->shift);
-	size = c->code <= CODE_DIRECT_LAST && !class_is_tiny(c) ?
+	size = c->code <= CODE_DIRECT_LAST && !class_is_tiny(c) &&
+	       !keeps_sizes(c) ?
 	       end_coded(sd, c->code, slot) : object_size(c, slot);
+	debug_ending(sd, c, offset, size, o);
+	probe_free(sd, to_ptr(space_addr(sd, offset)), size);
 	if (note)
 		put_noted(c, slot, size, o, note);
 	else
@@ -342,6 +415,7 @@ int free_unusual(struct slabdev *sd, void *p, u32 tag)
 	struct order o;
 	int err;
 
+	watch_site(sd);
 	if (tag_is_live(tag)) {
 		o = order_plain(sd);
 		return free_uncoded(sd, p, tag, &o);
@@ -351,7 +425,6 @@ int free_unusual(struct slabdev *sd, void *p, u32 tag)
 	err = space_check(sd, "slabdev_free");
 	if (err)
 		return err;
-	watch_site(sd);
 	o = order_plain(sd);
 	return free_found(sd, NULL, p, &o);
 }

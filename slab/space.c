@@ -15,25 +15,32 @@
 #include "core/log.h"
 #include "core/os.h"
 #include "core/param.h"
+#include "slab/annotate.h"
 #include "slab/attr.h"
 #include "slab/barn.h"
 #include "slab/class.h"
 #include "slab/comm.h"
+#include "slab/debug.h"
+#include "slab/debug_set.h"
 #include "slab/fork.h"
 #include "slab/hazard.h"
 #include "slab/hazard_watch.h"
 #include "slab/heap.h"
 #include "slab/graph.h"
+#include "slab/guard.h"
 #include "slab/live.h"
 #include "slab/note.h"
 #include "slab/pending.h"
+#include "slab/peek.h"
 #include "slab/policy.h"
+#include "slab/quarantine.h"
 #include "slab/rank.h"
 #include "slab/segment.h"
 #include "slab/space.h"
 #include "slab/stats.h"
 #include "slab/steal.h"
 #include "slab/tiny.h"
+#include "slab/track.h"
 
 #define THREAD_SHEAF_BYTES (8 * MIB)
 #define PENDING_BYTES (64 * MIB)
@@ -125,19 +132,27 @@ static void init_space(struct slabdev *sd, const char *spec,
 	sd->publish = !(attr->flags & SLABDEV_OPEN_PRIVATE_STATS);
 	sd->assert_steady = p->assert_steady;
 	sd->same_layout = attr->flags & SLABDEV_OPEN_SAME_LAYOUT;
-	sd->hazard = p->hazard;
-	sd->slow_frees = p->hazard;
-	if (p->hazard)
+	sd->comm_only = attr->flags & SLABDEV_OPEN_COMM;
+	sd->debug_spec = p->debug;
+	sd->hazard = debug_spec_global(&p->debug) & DEBUG_HAZARD;
+	sd->slow_frees = sd->hazard;
+	if (sd->hazard)
 		hazard_begin();
-	sd->use_sheaves = have_membarrier && p->membarrier && !p->hazard &&
+	guards_init(sd, p);
+	sd->use_sheaves = have_membarrier && p->membarrier && !sd->hazard &&
+			  !sd->guards.every &&
 			  !(attr->flags & SLABDEV_OPEN_NO_SHEAVES);
 	sd->bypass = !sd->use_sheaves;
+	/* Objects that touch each other would leave nothing to hide. */
+	if (annotate_wanted(sd, !p->no_annotations))
+		sd->debug_always |= DEBUG_ANNOTATE |
+				    (sd->ops->synchronous ? DEBUG_RED_ZONE : 0);
+	failslab_init(sd, &p->failslab);
 	lock_init(&sd->lock, LOCK_SPACE, "space");
 	lock_init(&sd->heaps_lock, LOCK_HEAPS, "heaps");
 	list_init(&sd->heaps);
 	list_init(&sd->caches);
 	list_init(&sd->comm.classes);
-	sd->comm_only = attr->flags & SLABDEV_OPEN_COMM;
 }
 
 static void init_pools(struct slabdev *sd)
@@ -148,10 +163,15 @@ static void init_pools(struct slabdev *sd)
 	metapool_init(&sd->class_pool, sizeof(struct class), "classes");
 	metapool_init(&sd->tiny_pool, sizeof(struct tiny_bits), "tiny");
 	metapool_init(&sd->graph_pool, sizeof(struct graph), "graphs");
+	metapool_init(&sd->peek_pool, PEEK_BYTES, "pictures");
+	metapool_init(&sd->quarantine_pool, sizeof(struct quarantine),
+		      "quarantines");
 }
 
 static void fini_pools(struct slabdev *sd)
 {
+	metapool_fini(&sd->quarantine_pool);
+	metapool_fini(&sd->peek_pool);
 	metapool_fini(&sd->graph_pool);
 	metapool_fini(&sd->tiny_pool);
 	metapool_fini(&sd->class_pool);
@@ -160,10 +180,22 @@ static void fini_pools(struct slabdev *sd)
 	sheaf_pools_fini(sd);
 }
 
-static void general_class(struct slabdev *sd, struct class *c, u32 id)
+static void general_name(u32 id, char name[SLABDEV_NAME_MAX + 1])
+{
+	if (id == CLASS_LARGE)
+		snprintf(name, SLABDEV_NAME_MAX + 1, "large");
+	else
+		snprintf(name, SLABDEV_NAME_MAX + 1, "alloc-%u",
+			 layout_class_size[id]);
+}
+
+/* @more: letters beside those that it is to have by its name. */
+static void general_class(struct slabdev *sd, struct class *c, u32 id, u32 more)
 {
 	struct slab_shape shape = { 0, 0 };
+	char name[SLABDEV_NAME_MAX + 1];
 
+	general_name(id, name);
 	c->sd = sd;
 	c->id = (u16)id;
 	c->code = id == CLASS_LARGE ? CODE_LARGE : (u8)id;
@@ -179,33 +211,44 @@ static void general_class(struct slabdev *sd, struct class *c, u32 id)
 	c->nr = shape.nr;
 	c->span = shape.span;
 	c->barn_max = barn_limit(c->stride, c->sheaf_cap);
+	debug_begin(c, name);
+	c->debug |= more;
+	if (c->debug & DEBUG_NO_GROW)
+		c->debug &= ~DEBUG_RED_ZONE;
+	if (id != CLASS_LARGE)
+		debug_shape(c);
 	c->rec = &sd->window[0]->cls[id];
 	c->rec->type = id == CLASS_LARGE ? SLABDEV_SEG_LARGE :
 					   SLABDEV_SEG_GENERAL;
 	list_init(&c->link);
 	class_init(c);
-	if (id == CLASS_LARGE) {
+	if (id == CLASS_LARGE)
 		c->rec->stride = c->rec->object_size = 0;
-		snprintf(c->rec->name, sizeof(c->rec->name), "large");
-	} else {
-		snprintf(c->rec->name, sizeof(c->rec->name), "alloc-%u",
-			 layout_class_size[id]);
-	}
+	memcpy(c->rec->name, name, sizeof(name));
 	store_release(&sd->class[id], c);
 	store_release(&c->rec->state, SLABDEV_SEG_USED);
 }
 
 static int general_classes(struct slabdev *sd)
 {
-	u32 id;
+	u32 id, more = 0;
+	struct class *c;
+	int err;
 
-	for (id = CLASS_LARGE; id <= NR_GENERAL; id++) {
-		struct class *c = metapool_alloc(&sd->class_pool);
-
+	for (id = 1; id <= NR_GENERAL + 1; id++) {
+		c = metapool_alloc(&sd->class_pool);
 		if (!c)
 			return error_set(-ENOMEM, "no host memory for classes");
-		general_class(sd, c, id);
+		general_class(sd, c, id % (NR_GENERAL + 1), more);
+		err = debug_ready(c, c->debug);
+		if (err)
+			return err;
+		sd->zoned |= c->debug & DEBUG_RED_ZONE;
+		/* What does not fit before a zone is of the next class. */
+		more = c->debug & ~more & DEBUG_RED_ZONE;
 	}
+	if (sd->class[CLASS_LARGE]->debug & DEBUG_RED_ZONE)
+		sd->large_zone = ZONE_MIN;
 	return 0;
 }
 
@@ -240,6 +283,7 @@ static int open_vmm(struct slabdev *sd, const struct slabdev_attr *attr)
 	if (err)
 		return err;
 	choose_order(sd, attr);
+	guards_begin(sd);
 	sd->base = sd->vmm.base;
 	sd->fast_slots = (u32)min(sd->vmm.base_bytes >> GRANULE_SHIFT,
 				  (u64)UINT32_MAX);
@@ -298,6 +342,7 @@ static int build_space(struct slabdev *sd, const struct slabdev_attr *attr)
 	err = general_classes(sd);
 	if (err)
 		goto fini_classes;
+	annotate_pool_create(sd);
 	init_streams(sd, attr);
 	if (sd->host_order)
 		err = stream_get(sd, sd->stream, true, &sd->bound);
@@ -307,6 +352,7 @@ static int build_space(struct slabdev *sd, const struct slabdev_attr *attr)
 
 fini_streams:
 	fini_streams(sd);
+	annotate_pool_destroy(sd);
 fini_classes:
 	fini_classes(sd);
 	pool_fini(sd);
@@ -388,6 +434,9 @@ static void say_what_is_missing(const struct slabdev *sd,
 		pr_warn("space %s: no sealed memfd for statistics (%s): "
 			"slabinfo cannot see this process", sd->name,
 			strerror_r(-sd->publish_err, buf, sizeof(buf)));
+	if (sd->guards.every && !sd->guards.possible)
+		pr_warn("space %s: SLABDEV_GUARD has no effect: its memory "
+			"cannot be unmapped for a single object", sd->name);
 	pr_info("space %s opened", sd->name);
 }
 
@@ -397,6 +446,7 @@ static int open_on(struct slabdev **out, const char *spec,
 {
 	int err;
 
+	annotate_prepare(ops, !p->no_annotations);
 	lock_acquire(&registry);
 	err = open_locked(out, spec, attr, p, ops, dev);
 	lock_release(&registry);
@@ -485,11 +535,14 @@ static int demolish(struct slabdev *sd)
 	int err;
 
 	comm_end(sd);
+	guards_fini(sd);
 	fini_streams(sd);
 	fini_classes(sd);
+	annotate_pool_destroy(sd);
 	err = vmm_close(&sd->vmm);
 	pool_fini(sd);
 	vmm_backend_put(sd->ops, sd->dev);
+	tracks_fini(sd);
 	segments_fini(sd);
 	fini_pools(sd);
 	fini_locks(sd);
@@ -581,6 +634,8 @@ int slabdev_close(struct slabdev *sd, unsigned int flags)
 		return error_set(-EBUSY, "space %s has %llu live objects",
 				 sd->name, (unsigned long long)live);
 	}
+	if (!vmm_health(&sd->vmm))
+		(void)debug_validate(sd, NULL);
 	err = detach(sd);
 	if (err)
 		return err;

@@ -9,6 +9,7 @@
 #include "slab/heap.h"
 #include "slab/segment.h"
 #include "slab/stats.h"
+#include "slab/track.h"
 #include "slab/visit.h"
 
 void space_count_out(struct slabdev *sd, u64 bytes)
@@ -144,7 +145,7 @@ u64 stats_host_bytes(struct slabdev *sd)
 	bytes += READ_ONCE(sd->heap_pool.bytes) + READ_ONCE(sd->bin_pool.bytes);
 	bytes += READ_ONCE(sd->class_pool.bytes);
 	bytes += READ_ONCE(sd->tiny_pool.bytes);
-	bytes += stream_bytes(sd);
+	bytes += stream_bytes(sd) + tracks_host_bytes(sd);
 	bytes += range_bytes(&p->slices) + resv_bytes(&p->chunks);
 	bytes += resv_bytes(&p->vacant) + resv_bytes(&p->tags);
 	bytes += resv_bytes(&p->rounding);

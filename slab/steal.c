@@ -5,6 +5,7 @@
 #include "slab/class.h"
 #include "slab/heap.h"
 #include "slab/pending.h"
+#include "slab/quarantine.h"
 #include "slab/steal.h"
 #include "slab/visit.h"
 
@@ -105,6 +106,7 @@ static bool collect_locked(struct heap *h, struct sheaf **all)
 static void flush_class(struct class *c)
 {
 	barn_flush(c);
+	quarantine_empty(c);
 	class_drop_empty(c);
 }
 

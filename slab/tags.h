@@ -56,6 +56,7 @@ enum tag_code {
 	CODE_SHARED = 120,	/* other caches: the slab knows which */
 	CODE_LARGE = 121,
 	CODE_NOTED = 122,	/* any object with a note (note.h) */
+	CODE_DEBUG = 123,	/* any object of a debugged class (debug.h) */
 };
 /* Codes up to here are class numbers, and have a bin. */
 #define CODE_DIRECT_LAST CODE_CACHE_LAST

@@ -47,14 +47,15 @@ bool tiny_is_live(const struct slab *s, u32 index)
 int tiny_take(const struct class *c, u64 offset, slot_t *slot)
 {
 	struct slab *s = c->sd->slabs + (offset >> SLICE_SHIFT);
-	u64 in_slab = offset & (SLICE_SIZE - 1);
 	struct tiny_bits *bits;
+	u64 into = 0, at;
 	u32 i;
 
 	*slot = (slot_t)(offset >> c->shift);
-	i = (u32)(in_slab / c->stride);
-	if (in_slab % c->stride || i >= s->nr)
+	at = slab_index(c, offset & (SLICE_SIZE - 1), &into);
+	if (into || at >= s->nr)
 		return -EINVAL;
+	i = (u32)at;
 	bits = bits_of(s);
 	if (!bits || !(__atomic_fetch_and(&bits->live[i / 64], ~live_bit(i),
 					  __ATOMIC_RELAXED) & live_bit(i)))

@@ -19,7 +19,9 @@
 #include <errno.h>
 
 #include "core/log.h"
+#include "core/overflow.h"
 #include "slab/class.h"
+#include "slab/guard.h"
 #include "slab/heap.h"
 #include "slab/live.h"
 #include "slab/segment.h"
@@ -38,7 +40,7 @@ static struct walk the_walk;
 static struct slab *slab_of_slot(struct walk *w, const struct class *c,
 				 slot_t slot)
 {
-	u64 offset = slot_offset(c, slot);
+	u64 offset = slot_offset(c, slot), into = 0;
 	struct slab *s = w->sd->slabs + (offset >> SLICE_SHIFT);
 
 	if (!in_tables(w, offset >> SLICE_SHIFT) ||
@@ -48,7 +50,7 @@ static struct slab *slab_of_slot(struct walk *w, const struct class *c,
 	if (slab_state(s) == SLAB_NONE || slab_class(s) != c->id)
 		return NULL;
 	offset -= slab_offset(w->sd, s);
-	return offset % c->stride || offset / c->stride >= s->nr ? NULL : s;
+	return slab_index(c, offset, &into) >= s->nr || into ? NULL : s;
 }
 
 static void check_sheaf_locked(struct walk *w, const struct class *c,
@@ -177,16 +179,20 @@ static void check_large(struct walk *w, u32 slice, u32 len)
 {
 	struct slabdev *sd = w->sd;
 	const struct slab *s = sd->slabs + slice;
-	u64 size = READ_ONCE(s->size);
-	u32 tag = tag_load(&sd->tags[slice_offset(slice) >> GRANULE_SHIFT]);
+	u64 size = READ_ONCE(s->size), bytes = slice_offset(len);
+	u32 tag;
 
 	/* One that is not live may be pending. */
-	if (slab_state(s) != SLAB_LARGE && slab_state(s) != SLAB_HUGE)
+	if (slab_state(s) < SLAB_LARGE)
 		return;
-	w->out_bytes += slice_offset(len);
-	w->large_bytes += slice_offset(len);
+	/* The run is not all of the mapping. */
+	if (slab_is_guard(s))
+		bytes = align_up(bytes, sd->vmm.chunk_size);
+	tag = tag_load(&sd->tags[large_offset(sd, slice) >> GRANULE_SHIFT]);
+	w->out_bytes += bytes;
+	w->large_bytes += bytes;
 	if (!large_is_live(sd, slice)) {
-		w->large_pending += large_roundup(size);
+		w->large_pending += large_span(sd, s);
 		return;
 	}
 	w->live[CLASS_LARGE]++;

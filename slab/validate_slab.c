@@ -5,6 +5,7 @@
 #include "core/bitmap.h"
 #include "slab/alloc.h"
 #include "slab/class.h"
+#include "slab/debug.h"
 #include "slab/tiny.h"
 #include "slab/walk.h"
 
@@ -15,7 +16,8 @@ static void check_tag(struct walk *w, const struct class *c, slot_t slot,
 		      u32 tag)
 {
 	check(w, !tag || tag == tag_make(c->code) ||
-		 tag == tag_make(CODE_NOTED), slot_offset(c, slot),
+		 tag == tag_make(CODE_NOTED) || tag == tag_make(CODE_DEBUG),
+	      slot_offset(c, slot),
 	      "a live object's tag has the code of its class");
 	if (c->code > NR_GENERAL)
 		return;
@@ -23,7 +25,7 @@ static void check_tag(struct walk *w, const struct class *c, slot_t slot,
 		off(w, object_size(c, slot) - 1 < c->stride,
 		    "a live object's rounding is less than its size");
 	else
-		off(w, c->code != CLASS_GRANULE ||
+		off(w, c->code != CLASS_GRANULE || keeps_sizes(c) ||
 		       !READ_ONCE(*rounding_byte(c->sd, slot)),
 		    "a free object of one granule has no rounding");
 }
@@ -34,7 +36,8 @@ static void check_tags_locked(struct walk *w, const struct class *c,
 {
 	u32 first = (u32)(slab_offset(w->sd, s) >> GRANULE_SHIFT);
 	u32 end = first + (c->span << (SLICE_SHIFT - GRANULE_SHIFT));
-	u32 begin = first, nr = class_is_tiny(c) ? 0 : s->nr, at, tag;
+	u32 nr = class_is_tiny(c) ? 0 : s->nr, at, tag;
+	u32 begin = slab_first_slot(c, s);
 
 	for (at = first; at < end; at++) {
 		tag = tag_load(&w->sd->tags[at]);
@@ -57,7 +60,7 @@ static void check_back_locked(struct walk *w, const struct class *c,
 	u32 i, at;
 
 	for (i = 0; i < s->nr; i++) {
-		at = (u32)((u64)i * c->stride >> SLICE_SHIFT);
+		at = (u32)((c->lead + (u64)i * c->stride) >> SLICE_SHIFT);
 		check(w, READ_ONCE(s[at].back) == at, where + slice_offset(at),
 		      "the slices of a slab lead back to it");
 	}
@@ -96,7 +99,7 @@ static u32 check_bits_locked(struct walk *w, struct class *c, struct slab *s)
 		if (!bitmap_test(bits, i))
 			continue;
 		n++;
-		check(w, !live, where + (u64)i * c->stride,
+		check(w, !live, slab_object(c, s, i),
 		      "an object in its slab is not live");
 	}
 	for (; i % 64; i++)

@@ -34,6 +34,7 @@ static const struct page pages[] = {
 	{ "Documentation/slabinfo.rst", 0 },
 	{ "Documentation/cuda.rst", 1 },
 	{ "Documentation/streams.rst", 1 },
+	{ "Documentation/debugging.rst", 0 },
 	{ "Documentation/mpi.rst", 1 },
 	{ "Documentation/surroundings.rst", 0 },
 	{ "Documentation/testing.rst", 0 },
@@ -355,20 +356,24 @@ static int count(const char *text, const char *what)
 	return n;
 }
 
-/* One symbol with its prompt, and its default where that is y or n. */
+/* One symbol with its prompt, and its default where that is y, n, or "". */
 static void check_symbol(struct kunit *test, const char *doc, const char *name,
 			 const char *entry)
 {
-	char prompt[TOKEN_MAX], def[2] = "", row[2 * TOKEN_MAX + 64];
+	char prompt[TOKEN_MAX], def[8] = "", row[2 * TOKEN_MAX + 64];
 	const char *end = strstr(entry + 1, "\nconfig ");
 	const char *at = strstr(entry, "\n\tdefault ");
 
-	if (at && (!end || at < end))
+	if (at && end && at >= end)
+		at = NULL;
+	if (at && strstr(at, "\"\"\n") == at + strlen("\n\tdefault "))
+		strcpy(def, "none");
+	else if (at)
 		sscanf(at, "\n\tdefault %1[yn]", def);
-	at = strstr(entry, "\n\tbool \"");
+	at = strchr(entry + 1, '\n');
 	KUNIT_ASSERT_NOT_NULL_MSG(test, at, "%s", name);
-	KUNIT_ASSERT_EQ_MSG(test, sscanf(at, "\n\tbool \"%255[^\"]", prompt),
-			    1, "%s", name);
+	KUNIT_ASSERT_EQ_MSG(test, sscanf(at, "\n\t%*[a-z] \"%255[^\"]",
+					 prompt), 1, "%s", name);
 	snprintf(row, sizeof(row), "* - ``%s`` - %s - %s", name, prompt, def);
 	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(doc, squeezed(test, row)),
 				  "not found: %s", row);

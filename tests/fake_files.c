@@ -98,6 +98,7 @@ static const struct {
 	[SLABDEV_SEG_CLASSES] = { 1, sizeof(struct slabdev_seg_window) },
 	[SLABDEV_SEG_THREADS] = { SLABDEV_SEG_THREADS_PER_SEGMENT,
 				  sizeof(struct slabdev_seg_thread) },
+	[SLABDEV_SEG_TRACES] = { 1, sizeof(struct slabdev_seg_traces) },
 };
 
 static size_t whole_pages(size_t size)

@@ -46,7 +46,7 @@ struct damage {
 
 SPOIL(no_magic, s->file[0].head->magic = 1)
 SPOIL(other_version, s->file[0].head->version = 99)
-SPOIL(other_kind, s->file[1].head->kind = 4)
+SPOIL(other_kind, s->file[1].head->kind = 5)
 SPOIL(other_size, s->file[1].head->size += 4096)
 SPOIL(empty_file, s->file[1].size = 0)
 SPOIL(zeros, memset(s->file[1].head, 0, 4096))
@@ -90,8 +90,8 @@ SPOIL(big_calls, s->file[0].space->vmm.calls[3] = UINT64_MAX)
 static const struct damage damages[] = {
 	{ "no magic", no_magic, "does not begin with the magic number", NULL },
 	{ "other version", other_version, "was made by layout version 99, "
-	  "this slabinfo knows 4", NULL },
-	{ "other kind", other_kind, "is of kind 4, which does not exist",
+	  "this slabinfo knows 5", NULL },
+	{ "other kind", other_kind, "is of kind 5, which does not exist",
 	  "main (host)" },
 	{ "other size", other_size, " bytes, its header says ",
 	  "main (host)" },

@@ -359,6 +359,20 @@ static void busy_process_adds_up(struct kunit *test)
 	}
 }
 
+/* What is half done at one look is done at another. */
+static void busy_process_is_possible(struct kunit *test)
+{
+	struct slabdev_stats st;
+	struct program p;
+	pid_t pid = start_job(test, busy_job, &st);
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		slabinfo_run(test, &p, pid, "-v");
+		KUNIT_EXPECT_EQ_MSG(test, p.status, 0, "%s%s", p.out, p.err);
+	}
+}
+
 /* Opens and closes spaces and caches all the time. */
 static void *open_forever(void *arg)
 {
@@ -444,6 +458,7 @@ static const struct kunit_case live_cases[] = {
 	KUNIT_CASE(forked_child_is_its_own),
 	KUNIT_CASE(rank_is_shown),
 	KUNIT_CASE_SLOW(busy_process_adds_up),
+	KUNIT_CASE_SLOW(busy_process_is_possible),
 	KUNIT_CASE_SLOW(spaces_that_come_and_go),
 	{}
 };

@@ -107,8 +107,8 @@ static void out_of_order_names_both(struct kunit *test)
 	lock_acquire(inner);
 	lock_acquire(outer);
 	KUNIT_EXPECT_REPORT_HAS(test, "lock acquired out of order");
-	KUNIT_EXPECT_REPORT_HAS(test, "Lock 'outer lock' (rank 1) at ");
-	KUNIT_EXPECT_REPORT_HAS(test, "Held 'inner lock' (rank 4) at ");
+	KUNIT_EXPECT_REPORT_HAS(test, "Lock 'outer lock' (rank 2) at ");
+	KUNIT_EXPECT_REPORT_HAS(test, "Held 'inner lock' (rank 5) at ");
 	lock_release(outer);
 	lock_release(inner);
 }

@@ -362,9 +362,9 @@ static void send_reports(int n)
 	}
 }
 
-/* The default sink shows 100, and says once that there are more. A sink of a
- * test or of the user gets them all. */
-static void reports_are_limited_by_default(struct kunit *test)
+/* The default sink shows some of a kind (report_test.c). Messages are not
+ * limited, and a sink of a test or of the user gets everything. */
+static void only_the_default_sink_is_limited(struct kunit *test)
 {
 	char *path = log_file(test);
 	struct seen s = { 0 };
@@ -372,14 +372,9 @@ static void reports_are_limited_by_default(struct kunit *test)
 	kunit_add_action(test, remove_file, path);
 	log_set_sink(NULL, NULL);
 	KUNIT_ASSERT_EQ(test, log_configure(LOG_WARN, path), 0);
-	send_reports(100);
-	KUNIT_EXPECT_EQ(test, count_in_file(path, "BUG slabdev"), 100);
-	KUNIT_EXPECT_EQ(test, count_in_file(path, "no more"), 0);
-	send_reports(5);
+	send_reports(105);
 	pr_warn("a message still is");
-	KUNIT_EXPECT_EQ(test, count_in_file(path, "BUG slabdev"), 100);
-	KUNIT_EXPECT_EQ(test, count_in_file(path, "slabdev: 100 reports were "
-						  "shown; no more"), 1);
+	KUNIT_EXPECT_LT(test, count_in_file(path, "BUG slabdev"), 105);
 	KUNIT_EXPECT_EQ(test, count_in_file(path, "a message still is"), 1);
 	log_set_user(to_seen_user, &s);
 	send_reports(105);
@@ -453,7 +448,7 @@ static const struct kunit_case cases[] = {
 	KUNIT_CASE_ISOLATED(default_is_standard_error),
 	KUNIT_CASE_ISOLATED(closed_log_falls_back_to_standard_error),
 	KUNIT_CASE_ISOLATED(unwritable_path_changes_nothing),
-	KUNIT_CASE_ISOLATED(reports_are_limited_by_default),
+	KUNIT_CASE_ISOLATED(only_the_default_sink_is_limited),
 	KUNIT_CASE_ISOLATED(lines_of_threads_do_not_mix),
 	KUNIT_CASE_ISOLATED(error_text_is_never_logged),
 	{ 0 }

@@ -81,6 +81,24 @@ static void freed_object_comes_back_zeroed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, m->bytes, bytes);
 }
 
+/* New ones are as the system gave them, whoever asks. */
+static void stale_object_keeps_its_bytes(struct kunit *test)
+{
+	struct metapool *m = make(test, OBJECT_SIZE);
+	char *object = metapool_alloc_stale(m);
+
+	KUNIT_ASSERT_NOT_NULL(test, object);
+	KUNIT_EXPECT_TRUE(test, all_are(object, 0, OBJECT_SIZE));
+	memset(object, 0xff, OBJECT_SIZE);
+	metapool_free(m, object);
+	KUNIT_ASSERT_PTR_EQ(test, metapool_alloc_stale(m), object);
+	KUNIT_EXPECT_TRUE(test, all_are(object + sizeof(void *), (char)0xff,
+					OBJECT_SIZE - sizeof(void *)));
+	metapool_free(m, object);
+	KUNIT_ASSERT_PTR_EQ(test, metapool_alloc(m), object);
+	KUNIT_EXPECT_TRUE(test, all_are(object, 0, OBJECT_SIZE));
+}
+
 /* A stale reader of a freed object must not fault, however many are freed. */
 static void freed_objects_stay_readable(struct kunit *test)
 {
@@ -235,6 +253,7 @@ static void threads_never_share_an_object(struct kunit *test)
 static const struct kunit_case cases[] = {
 	KUNIT_CASE(objects_are_zeroed_and_apart),
 	KUNIT_CASE(freed_object_comes_back_zeroed),
+	KUNIT_CASE(stale_object_keeps_its_bytes),
 	KUNIT_CASE(freed_objects_stay_readable),
 	KUNIT_CASE(every_size_from_one_byte_on),
 	KUNIT_CASE(no_memory_is_null_and_not_for_ever),

@@ -137,8 +137,9 @@ static const struct good_param good_params[] = {
 	  WITH_DEFAULTS(.policy = SLABDEV_AGGRESSIVE) },
 	{ "SLABDEV_ASSERT_STEADY=0", WITH_DEFAULTS(.assert_steady = false) },
 	{ "SLABDEV_ASSERT_STEADY=1", WITH_DEFAULTS(.assert_steady = true) },
-	{ "SLABDEV_DEBUG=", WITH_DEFAULTS() },
 	{ "SLABDEV_DEBUG=-", WITH_DEFAULTS() },
+	{ "SLABDEV_ANNOTATE=1", WITH_DEFAULTS() },
+	{ "SLABDEV_ANNOTATE=0", WITH_DEFAULTS(.no_annotations = true) },
 	{ "SLABDEV_STATS=1", WITH_DEFAULTS() },
 	{ "SLABDEV_STATS=0",
 	  { .membarrier = true, .log_level = LOG_WARN } },
@@ -181,6 +182,7 @@ static void accepted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p.policy, wanted->policy);
 	KUNIT_EXPECT_EQ(test, p.keep_bytes, wanted->keep_bytes);
 	KUNIT_EXPECT_EQ(test, p.assert_steady, wanted->assert_steady);
+	KUNIT_EXPECT_EQ(test, p.no_annotations, wanted->no_annotations);
 	KUNIT_EXPECT_EQ(test, p.stats, wanted->stats);
 	KUNIT_EXPECT_EQ(test, p.membarrier, wanted->membarrier);
 	KUNIT_EXPECT_EQ(test, p.log_level, wanted->log_level);
@@ -210,11 +212,13 @@ static const char *const bad_values[] = {
 	"SLABDEV_POLICY=retain:1", "SLABDEV_POLICY=trim:1025T",
 	"SLABDEV_ASSERT_STEADY=", "SLABDEV_ASSERT_STEADY=2",
 	"SLABDEV_ASSERT_STEADY=yes", "SLABDEV_ASSERT_STEADY=01",
-	"SLABDEV_DEBUG=X", "SLABDEV_DEBUG=h", "SLABDEV_DEBUG=HHX",
-	"SLABDEV_STATS=off", "SLABDEV_MEMBARRIER=true",
+	"SLABDEV_DEBUG=X", "SLABDEV_DEBUG=FZX", "SLABDEV_DEBUG=H,large;X",
+	"SLABDEV_ANNOTATE=2", "SLABDEV_STATS=off", "SLABDEV_MEMBARRIER=true",
 	"SLABDEV_LOG=", "SLABDEV_LOG=4", "SLABDEV_LOG=WARN",
 	"SLABDEV_LOG=war", "SLABDEV_LOG=warning", "SLABDEV_LOG=warn:",
 	"SLABDEV_LOG=:file",
+	"SLABDEV_FAILSLAB=", "SLABDEV_FAILSLAB=1,10,0", "SLABDEV_FAILSLAB=n=1",
+	"SLABDEV_REPORT=", "SLABDEV_REPORT=abort,", "SLABDEV_REPORT=rate=0/5",
 };
 
 static void describe_bad(const char *const *value, char *desc)
@@ -230,7 +234,7 @@ static void refused(struct kunit *test)
 	const char *value = strchr(variable, '=');
 	int len = (int)strcspn(variable, "=");
 	const struct param_info *table;
-	char wanted[256], letter[24] = "";
+	char wanted[512], why[DEBUG_WHY_MAX] = "";
 	struct params p;
 	size_t i, n;
 
@@ -241,13 +245,12 @@ static void refused(struct kunit *test)
 		    !strncmp(table[i].name, variable, (size_t)len))
 			break;
 	KUNIT_ASSERT_LT(test, i, n);
-	/* The letter that is wrong, where the value is letters. */
-	if (table[i].known)
-		snprintf(letter, sizeof(letter), " for its '%c'",
-			 variable[strlen(variable) - 1]);
+	if (table[i].why)
+		KUNIT_EXPECT_TRUE(test, table[i].why(value + 1, why,
+						     sizeof(why)));
 	snprintf(wanted, sizeof(wanted),
 		 "%.*s='%s' is not accepted%s: give %s, or unset it", len,
-		 variable, value ? value + 1 : "", letter, table[i].values);
+		 variable, value ? value + 1 : "", why, table[i].values);
 	KUNIT_EXPECT_STREQ(test, error_get(), wanted);
 }
 
@@ -315,6 +318,26 @@ static void unknown_name_is_refused(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, parse(&p, n->variable, NULL), -EINVAL);
 	KUNIT_EXPECT_STREQ(test, error_get(), n->text);
+}
+
+/* The grammar is debug_spec_test.c's; here is what the environment adds. */
+static void debug_letters_replace_those_of_the_build(struct kunit *test)
+{
+	struct debug_spec on;
+	struct params p;
+
+	KUNIT_ASSERT_EQ(test, debug_spec_init(&on), 0);
+	KUNIT_ASSERT_EQ(test, parse(&p, "PATH=/bin", NULL), 0);
+	KUNIT_EXPECT_MEMEQ(test, &p.debug, &on, sizeof(on));
+	KUNIT_ASSERT_EQ(test, parse(&p, "SLABDEV_DEBUG=-", NULL), 0);
+	KUNIT_EXPECT_EQ(test, debug_spec_flags(&p.debug, "a", 0), 0);
+	if (!IS_ENABLED(CONFIG_SLAB_DEBUG))
+		return;
+	KUNIT_ASSERT_EQ(test, parse(&p, "SLABDEV_DEBUG=", NULL), 0);
+	KUNIT_EXPECT_EQ(test, debug_spec_flags(&p.debug, "a", 0), DEBUG_FULL);
+	KUNIT_ASSERT_EQ(test, parse(&p, "SLABDEV_DEBUG=T,a", NULL), 0);
+	KUNIT_EXPECT_EQ(test, debug_spec_flags(&p.debug, "a", 0), DEBUG_TRACE);
+	KUNIT_EXPECT_EQ(test, debug_spec_global(&p.debug), on.global);
 }
 
 static void very_long_name_is_refused_and_cut(struct kunit *test)
@@ -542,6 +565,7 @@ static const struct kunit_case cases[] = {
 	KUNIT_CASE(too_long_driver_path_is_refused),
 	KUNIT_CASE(too_long_log_path_is_refused),
 	KUNIT_CASE_PARAM(unknown_name_is_refused, name_gen_params),
+	KUNIT_CASE(debug_letters_replace_those_of_the_build),
 	KUNIT_CASE(very_long_name_is_refused_and_cut),
 	KUNIT_CASE(names_of_installations_are_left_alone),
 	KUNIT_CASE(names_of_the_driver_model_are_left_alone),

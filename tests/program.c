@@ -41,6 +41,12 @@ const char *program_path(struct kunit *test, const char *name)
 	return path;
 }
 
+/* What tests/run sets for all that it starts. */
+static bool is_for_all(const char *variable)
+{
+	return !strncmp(variable, "SLABDEV_ANNOTATE=", 17);
+}
+
 /* The environment without our parameters, and those two, or fewer. */
 static char **program_env(struct kunit *test, const char *add,
 			  const char *more)
@@ -52,7 +58,8 @@ static char **program_env(struct kunit *test, const char *add,
 		nr++;
 	env = kunit_kzalloc(test, (nr + 3) * sizeof(*env));
 	for (i = 0, nr = 0; environ[i]; i++)
-		if (strncmp(environ[i], "SLABDEV_", 8))
+		if (strncmp(environ[i], "SLABDEV_", 8) ||
+		    is_for_all(environ[i]))
 			env[nr++] = environ[i];
 	env[nr] = (char *)(uintptr_t)add;
 	if (add)

@@ -178,6 +178,28 @@ static void streams_are_compared_with_plain_calls(struct kunit *test)
 	expect_text(test, p.out, "\"device\":\"host\",\"device_name\":\"\"");
 }
 
+/* Goal: letters are measured when they are asked for, and cost something. */
+static void letters_are_compared_with_none(struct kunit *test)
+{
+	struct program p;
+
+	if (!IS_ENABLED(CONFIG_SLAB_DEBUG))
+		kunit_skip(test, "the letters were not built");
+	bench_run(test, &p, "--quick", "--subject=slabdev,cache,debug",
+		  "--workload=pair", "--size=256");
+	KUNIT_EXPECT_EQ_MSG(test, p.status, 0, "%s", p.err);
+	KUNIT_EXPECT_GT(test, figure_of(test, p.out, "\n  +FZPU/plain "), 1);
+	KUNIT_EXPECT_GT(test, figure_of(test, p.out, "\n  c+FZPU/plain "), 1);
+	bench_run(test, &p, "--quick", "--subject=slabdev,+Z",
+		  "--workload=device", "--size=4K");
+	KUNIT_EXPECT_GT(test, figure_of(test, p.out, "\n  +Z "),
+			figure_of(test, p.out, "\n  slabdev "));
+	bench_run(test, &p, "--quick", "--subject=slabdev,+U",
+		  "--workload=host", "--size=4K");
+	KUNIT_EXPECT_GT(test, figure_of(test, p.out, "\n  +U "),
+			figure_of(test, p.out, "\n  slabdev "));
+}
+
 /* ---- Devices ---------------------------------------------------------- */
 
 /* On the model of the driver; what it says of events holds as on the host. */
@@ -567,6 +589,7 @@ static const struct kunit_case slabbench_cases[] = {
 	KUNIT_CASE(events_are_one_a_sheaf, .timeout_s = 300),
 	KUNIT_CASE(trial_says_that_it_has_less),
 	KUNIT_CASE(nothing_measured_shows_no_table),
+	KUNIT_CASE(letters_are_compared_with_none),
 	KUNIT_CASE(streams_are_compared_with_plain_calls),
 	KUNIT_CASE(device_is_measured_and_named, .timeout_s = 300),
 	KUNIT_CASE(device_that_is_missing_is_named),

@@ -27,12 +27,16 @@
 
 #include <slabdev/slabdev.h>
 
+#include "lib/check.h"
 #include "lib/exit.h"
 #include "lib/model.h"
 #include "lib/options.h"
 #include "lib/reader.h"
 #include "lib/view.h"
 #include "lib/watch.h"
+
+/* Snapshots of a space that changes, until what does not hold never did. */
+#define VALIDATE_ROUNDS 50
 
 static bool is_for_people(const struct options *opt)
 {
@@ -57,6 +61,10 @@ static void show(FILE *out, const struct snapshot *snap,
 
 	if (is_for_people(opt) && !count_spaces(snap, opt))
 		return;
+	if (opt->traces) {
+		view_traces(out, snap, opt);
+		return;
+	}
 	if (!opt->view_set && opt->has_pattern && !opt->activity &&
 	    choice_count_matches(snap, opt) == 1)
 		view = VIEW_REPORT;
@@ -140,6 +148,36 @@ static int show_once(const struct options *opt)
 	return code;
 }
 
+/* Whoever works meanwhile is read again, until all holds or it never did. */
+static int validate(const struct options *opt)
+{
+	const struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };
+	struct breaches found, again;
+	struct snapshot snap;
+	unsigned int i;
+	int code;
+
+	reader_run(&snap, opt->pids, opt->nr_pids);
+	breaches_find(&found, &snap, opt);
+	for (i = 0; i < VALIDATE_ROUNDS && found.nr; i++) {
+		nanosleep(&pause, NULL);
+		snapshot_fini(&snap);
+		reader_run(&snap, opt->pids, opt->nr_pids);
+		breaches_find(&again, &snap, opt);
+		breaches_keep(&found, &again);
+		breaches_fini(&again);
+	}
+	if (count_spaces(&snap, opt) || !is_for_people(opt))
+		view_check(stdout, &snap, &found, opt);
+	fflush(stdout);
+	code = judge(stderr, &snap, opt);
+	if (code == EXIT_DONE && found.nr)
+		code = EXIT_IMPOSSIBLE;
+	breaches_fini(&found);
+	snapshot_fini(&snap);
+	return code;
+}
+
 static void print_time(FILE *out)
 {
 	char text[32];
@@ -218,6 +256,7 @@ int main(int argc, char **argv)
 
 	if (!options_parse(&opt, argc, argv, &code))
 		code = opt.devices ? show_devices(&opt) :
+		       opt.validate ? validate(&opt) :
 		       opt.interval > 0 ? watch(&opt) : show_once(&opt);
 	options_fini(&opt);
 	if (fflush(stdout) || ferror(stdout)) {

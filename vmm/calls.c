@@ -140,6 +140,19 @@ int vmm_fill(struct vmm *v, u64 addr, u64 size, u8 byte,
 		       v->ops->fill(v->dev, addr, size, byte, stream));
 }
 
+int vmm_fill2d(struct vmm *v, u64 addr, u64 pitch, u64 width, u64 height,
+	       u8 byte, slabdev_stream_t stream)
+{
+	return counted(v, VMM_OP_FILL,
+		       v->ops->fill2d(v->dev, addr, pitch, width, height, byte,
+				      stream));
+}
+
+int vmm_read(struct vmm *v, void *to, u64 addr, u64 size)
+{
+	return counted(v, VMM_OP_READ, v->ops->read(v->dev, to, addr, size));
+}
+
 int vmm_copy(struct vmm *v, u64 to, u64 from, u64 size,
 	     slabdev_stream_t stream)
 {

@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "core/checker.h"
 #include "core/os.h"
 #include "vmm/cuda_dev.h"
 
@@ -96,7 +97,7 @@ static int region_put(struct cuda_dev *d, u64 addr,
 	return CUDA_SCOPED_FREE(d, put(d, addr));
 }
 
-#define REGION_OPS(kind, getter, putter)				\
+#define REGION_OPS(kind, for_cpu, getter, putter)			\
 static int kind##_reserve(void *dev, u64 size, u64 align, u64 *addr)	\
 {									\
 	(void)align;							\
@@ -105,14 +106,15 @@ static int kind##_reserve(void *dev, u64 size, u64 align, u64 *addr)	\
 									\
 static int kind##_unreserve(void *dev, u64 addr, u64 size)		\
 {									\
-	(void)size;							\
+	if (for_cpu)							\
+		checker_forget(addr, size);				\
 	return region_put(dev, addr, putter);				\
 }
 
-REGION_OPS(malloc, malloc_get, malloc_put)
-REGION_OPS(pool, pool_get, pool_put)
-REGION_OPS(pinned, pinned_get, pinned_put)
-REGION_OPS(managed, managed_get, malloc_put)
+REGION_OPS(malloc, false, malloc_get, malloc_put)
+REGION_OPS(pool, false, pool_get, pool_put)
+REGION_OPS(pinned, true, pinned_get, pinned_put)
+REGION_OPS(managed, true, managed_get, malloc_put)
 
 /* ---- What needs no driver --------------------------------------------- */
 

@@ -30,6 +30,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/checker.h"
 #include "core/lock.h"
 #include "core/os.h"
 #include "core/overflow.h"
@@ -371,6 +372,7 @@ int host_unmap(void *dev, u64 addr, u64 size)
 	lock_release(&d->lock);
 	if (!exact)
 		return -EINVAL;
+	checker_forget(addr, size);
 	err = os_decommit(pointer(addr), size);
 	if (err)
 		return err;

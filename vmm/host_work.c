@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* host_work.c - see host_work.h. */
 #include <errno.h>
-#include <string.h>
 
+#include "core/checker.h"
 #include "core/log.h"
 #include "core/overflow.h"
 #include "vmm/host_work.h"
@@ -30,12 +30,13 @@ static void run_fill(const struct queue_work *w)
 	u64 row;
 
 	for (row = 0; row < w->height; row++)
-		memset(pointer(w->to + row * w->pitch), w->byte, w->width);
+		checker_fill(pointer(w->to + row * w->pitch), w->byte,
+			     w->width);
 }
 
 static void run_copy(const struct queue_work *w)
 {
-	memmove(pointer(w->to), pointer(w->from), w->width);
+	checker_copy(pointer(w->to), pointer(w->from), w->width);
 }
 
 static int do_work(slabdev_stream_t stream, const struct queue_work *w)
@@ -68,7 +69,7 @@ int host_fill2d(void *dev, u64 addr, u64 pitch, u64 width, u64 height, u8 byte,
 int host_read(void *dev, void *to, u64 addr, u64 size)
 {
 	(void)dev;
-	memcpy(to, pointer(addr), size);
+	checker_read(to, pointer(addr), size);
 	return 0;
 }
 
@@ -79,8 +80,8 @@ int host_read2d(void *dev, void *to, u64 to_pitch, u64 addr, u64 pitch,
 	if ((width > pitch || width > to_pitch) && height > 1)
 		return -EINVAL;
 	for (u64 row = 0; row < height; row++)
-		memcpy((char *)to + row * to_pitch, pointer(addr + row * pitch),
-		       width);
+		checker_read((char *)to + row * to_pitch,
+			     pointer(addr + row * pitch), width);
 	return 0;
 }
 

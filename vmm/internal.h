@@ -15,6 +15,7 @@ enum vmm_state {
 	VMM_ACCESSIBLE,		/* in use by the caller */
 	VMM_IDLE,		/* accessible, in use by nobody */
 	VMM_LOST,		/* giving it back failed */
+	VMM_WALL,		/* no handle: addresses that fault, guard.c */
 };
 
 #define VMM_NO_CHUNK ((u32)-1)
@@ -35,6 +36,10 @@ static inline struct vmm_handle **vmm_chunk(const struct vmm *v, u32 chunk)
 {
 	return (struct vmm_handle **)(void *)v->chunks.base + chunk;
 }
+
+/* The handle at a number, whatever its state; NULL: none. Locking:
+ * vmm->lock. */
+struct vmm_handle *vmm_handle_at(struct vmm *v, u32 chunk);
 
 static inline u64 vmm_bytes(const struct vmm *v, u64 chunks)
 {
@@ -150,6 +155,14 @@ int vmm_handle_unmap(struct vmm *v, struct vmm_handle *h);
 int vmm_handle_destroy(struct vmm *v, struct vmm_handle *h);
 /* Try once more to give back each lost handle. 0, or -EIO if any is left. */
 int vmm_lost_retry(struct vmm *v);
+
+/* ---- guard.c: addresses at which nothing is mapped ---------------------- */
+
+/* Allocated numbers without memory: nothing is mapped there. */
+void vmm_wall_off(struct vmm *v, u32 first, u32 nr);
+/* Free the numbers of all holes. True if that was any. */
+bool vmm_open_holes(struct vmm *v);
+void vmm_end_walls(struct vmm *v);
 
 /* ---- idle.c: memory that nobody uses ---------------------------------- */
 

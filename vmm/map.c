@@ -70,14 +70,15 @@ no_room:
 	return -EDQUOT;
 }
 
-/* Addresses for @nr chunks; idle mappings hold some too. */
+/* Addresses for @nr chunks; holes and idle mappings hold some too. */
 static int find_addresses(struct vmm *v, u32 nr, u64 singles, u32 *first)
 {
 	int err;
 
 	do {
 		err = vmm_run_alloc(v, nr, first);
-	} while (err && !(err = relieve(v, singles, err)));
+	} while (err && (vmm_open_holes(v) ||
+			 !(err = relieve(v, singles, err))));
 	return err;
 }
 
@@ -302,5 +303,54 @@ int vmm_extend(struct vmm *v, u32 at, u32 nr, u32 handle_chunks)
 	do {
 		err = extend_locked(v, at, nr, min(nr, handle_chunks));
 	} while (err == -EAGAIN && !(err = wait_again(v, &nr_waits)));
+	return vmm_leave(v, err);
+}
+
+/* ---- Guarded mappings --------------------------------------------------- */
+
+static int map_guarded_locked(struct vmm *v, u32 nr, u32 *first)
+{
+	u64 singles = nr == 1;
+	u32 run, end;
+	int err;
+
+	err = make_room(v, nr, singles);
+	if (err)
+		return err;
+	err = find_addresses(v, nr + 2, singles, &run);
+	if (err)
+		return err;
+	*first = run + 1;
+	end = *first + nr;
+	range_split(&v->addresses, *first);
+	range_split(&v->addresses, end);
+	err = populate(v, *first, nr, nr);
+	if (err) {
+		range_free(&v->addresses, run, 1);
+		range_free(&v->addresses, end, 1);
+		return err;
+	}
+	mark_accessible(v, *first, nr);
+	vmm_wall_off(v, run, 1);
+	vmm_wall_off(v, end, 1);
+	return 0;
+}
+
+int vmm_map_guarded(struct vmm *v, u32 nr, u32 *first)
+{
+	int err;
+
+	if (v->ops->backed || v->same_layout)
+		return error_set(-ENOTSUP, "%s: memory cannot be guarded %s",
+				 v->name, v->same_layout ?
+				 "with SLABDEV_OPEN_SAME_LAYOUT" :
+				 "where it is not mapped by the library");
+	vmm_enter(v);
+	err = map_guarded_locked(v, nr, first);
+	if (err == -EAGAIN) {
+		vmm_incident_lack(v, "the device is not done with the memory "
+				  "that is idle");
+		err = -ENOMEM;
+	}
 	return vmm_leave(v, err);
 }

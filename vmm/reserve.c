@@ -386,6 +386,33 @@ u64 vmm_addr(const struct vmm *v, u64 offset)
 	return addr;
 }
 
+static bool find_place(const struct vmm *v, u64 at, u64 *addr, u64 *bytes)
+{
+	u32 n = load_acquire(&v->nr_res);
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		*addr = load_acquire(&v->res[i].addr);
+		*bytes = (u64)load_acquire(&v->res[i].nr_chunks)
+			 << v->chunk_shift;
+		if (*addr && at - *addr < *bytes)
+			return true;
+	}
+	return false;
+}
+
+bool vmm_reservation_at(const struct vmm *v, u64 at, u64 *addr, u64 *bytes)
+{
+	bool found;
+	u32 seq;
+
+	do {
+		seq = vmm_res_read_begin(v);
+		found = find_place(v, at, addr, bytes);
+	} while (vmm_res_read_again(v, seq));
+	return found;
+}
+
 bool vmm_offset(const struct vmm *v, u64 addr, u64 *offset)
 {
 	bool found;

@@ -19,6 +19,7 @@ struct census {
 	u64 lost_chunks;
 	u64 lost_mapped;
 	u64 free_numbers;
+	u64 walls;
 };
 
 /* One handle in the table, seen at its first chunk. */
@@ -91,6 +92,10 @@ static const char *walk_reservation(const struct vmm *v,
 		if (!h)
 			continue;
 		used++;
+		if (h->state == VMM_WALL) {
+			c->walls++;
+			continue;
+		}
 		if (h->first > chunk || chunk - h->first >= h->nr)
 			return "vmm: a chunk's handle is mapped elsewhere";
 		broken = h->first == chunk ? count_mapped(v, h, chunk, c) :
@@ -199,6 +204,8 @@ static const char *check_counters(const struct vmm *v, const struct census *c)
 		return "vmm: idle bytes were counted wrongly";
 	if (vmm_bytes(v, c->lost_chunks) != v->cnt->lost)
 		return "vmm: lost bytes were counted wrongly";
+	if (c->walls != v->nr_walls || v->hole_chunks > v->nr_walls)
+		return "vmm: the numbers without memory were counted wrongly";
 	if (c->free_numbers != v->addresses.nr_free)
 		return "vmm: free numbers were counted wrongly";
 	if (v->cnt->created > v->cnt->peak_created ||

@@ -257,6 +257,7 @@ static int give_all_back(struct vmm *v)
 	v->incident.nr_lost = 0;
 	v->incident.lost_bytes = 0;
 	err = vmm_lost_retry(v);
+	vmm_end_walls(v);
 	unreserve_err = vmm_unreserve_all(v);
 	return err ? err : unreserve_err;
 }
@@ -280,8 +281,7 @@ int vmm_close(struct vmm *v)
 
 /* ---- Unmapping -------------------------------------------------------- */
 
-/* The handle at @chunk, whatever its state, or NULL. */
-static struct vmm_handle *handle_at(struct vmm *v, u32 chunk)
+struct vmm_handle *vmm_handle_at(struct vmm *v, u32 chunk)
 {
 	return vmm_reservation_of(v, chunk) ? *vmm_chunk(v, chunk) : NULL;
 }
@@ -292,7 +292,7 @@ u64 vmm_chunk_stamp(struct vmm *v, u32 chunk)
 	u64 stamp;
 
 	lock_acquire(&v->lock);
-	h = handle_at(v, chunk);
+	h = vmm_handle_at(v, chunk);
 	stamp = h ? h->stamp : 0;
 	lock_release(&v->lock);
 	return stamp;
@@ -307,7 +307,7 @@ static bool is_quiet_now(struct vmm *v)
 
 static int unmap_locked(struct vmm *v, u32 first, enum vmm_giveback how)
 {
-	struct vmm_handle *h = handle_at(v, first);
+	struct vmm_handle *h = vmm_handle_at(v, first);
 	int err;
 
 	if (!h || h->first != first || h->state != VMM_ACCESSIBLE) {

@@ -97,6 +97,12 @@ struct vmm_incident {
 
 #define VMM_IDLE_BINS 32
 
+/* Numbers that a guarded mapping had, kept without memory; see guard.c. */
+#define VMM_HOLES 256u
+struct vmm_hole {
+	u32 first, nr;
+};
+
 struct vmm {
 	/* Const after vmm_open(). */
 	const struct vmm_ops *ops;
@@ -131,6 +137,10 @@ struct vmm {
 	u32 nr_waiting;		/* threads, for the event */
 	bool is_still;		/* vmm_map_quiet(), just now, unmaps nothing */
 	bool is_quiet;		/* nothing was handed out since vmm_quiesce() */
+	struct vmm_hole hole[VMM_HOLES];	/* a ring, see guard.c */
+	u32 first_hole, nr_holes;
+	u32 hole_chunks;	/* numbers in holes */
+	u32 nr_walls;		/* numbers that nothing is mapped at */
 	struct vmm_incident incident;
 	struct vmm_reservation res[VMM_MAX_RANGES];
 	u32 nr_res;		/* released after res[] is filled */
@@ -252,6 +262,23 @@ int vmm_unmap(struct vmm *v, u32 first, enum vmm_giveback how);
  */
 int vmm_reclaim(struct vmm *v, u64 keep, bool wait);
 
+/*
+ * vmm_map_guarded - one handle of @nr chunks, with nothing mapped beside it
+ *
+ * The chunks before and behind it have addresses that fault. As vmm_map(), but
+ * never waits for the device; -ENOTSUP where memory cannot be unmapped, or
+ * would have to be found at the same place in every process.
+ */
+int __must_check vmm_map_guarded(struct vmm *v, u32 nr, u32 *first);
+/*
+ * vmm_unmap_guarded - the handle that vmm_map_guarded() has made
+ *
+ * The caller knows that no work uses it any more. Its addresses fault from now
+ * on, and are not used again soon. With VMM_KEEP_MAPPED work may go on: it is
+ * idle memory, and nothing faults. Returns as vmm_unmap().
+ */
+int vmm_unmap_guarded(struct vmm *v, u32 first, enum vmm_giveback how);
+
 static inline u64 vmm_chunk_offset(const struct vmm *v, u32 chunk)
 {
 	return (u64)chunk << v->chunk_shift;
@@ -261,6 +288,8 @@ static inline u64 vmm_chunk_offset(const struct vmm *v, u32 chunk)
 u64 vmm_addr(const struct vmm *v, u64 offset);
 /* The opposite; false when @addr lies in no reservation. */
 bool vmm_offset(const struct vmm *v, u64 addr, u64 *offset);
+/* The reservation around @at: where it begins, and its bytes. */
+bool vmm_reservation_at(const struct vmm *v, u64 at, u64 *addr, u64 *bytes);
 
 /* NULL, or a static text that names the broken invariant. */
 const char *vmm_validate(struct vmm *v);
@@ -269,6 +298,10 @@ const char *vmm_validate(struct vmm *v);
 
 int vmm_fill(struct vmm *v, u64 addr, u64 size, u8 byte,
 	     slabdev_stream_t stream);
+int vmm_fill2d(struct vmm *v, u64 addr, u64 pitch, u64 width, u64 height,
+	       u8 byte, slabdev_stream_t stream);
+/* Of the space's own stream; returns when the bytes are there. */
+int vmm_read(struct vmm *v, void *to, u64 addr, u64 size);
 int vmm_copy(struct vmm *v, u64 to, u64 from, u64 size,
 	     slabdev_stream_t stream);
 /* Events of the caller's own; ops.h says what they do. */

@@ -14,6 +14,8 @@
  *                         There is no gap in the windows
  *   THREADS segments      16 thread blocks each; a block holds one thread's
  *                         counters for one window
+ *   TRACES segments       256 records each, where objects are tracked: one for
+ *                         each stack that allocated or freed some
  *
  * which belong together by open_id. There are no pointers in them.
  *
@@ -29,6 +31,10 @@
  * destroyed, from its class number to the retired ones of a number that stays.
  * Either happens between two increments of fold_seq in each window that it
  * touches: odd meanwhile.
+ *
+ * A trace is in use from then on until the space is closed. Its counters are
+ * those of tracked objects, which are few where tracking began late; sums of
+ * times are for averages.
  *
  * Counters of a class number that no record uses belong to caches that were
  * destroyed: they count toward the totals of the space.
@@ -54,16 +60,20 @@ extern "C" {
 
 #define SLABDEV_SEG_NAME "slabdev-stats"
 #define SLABDEV_SEG_MAGIC UINT64_C(0x56454442414c5344)
-#define SLABDEV_SEG_VERSION 4u
+#define SLABDEV_SEG_VERSION 5u
 #define SLABDEV_SEG_WINDOW 128u
 #define SLABDEV_SEG_THREADS_PER_SEGMENT 16u
 #define SLABDEV_SEG_NR_OPS 12u
+#define SLABDEV_SEG_MODULES 32u
+#define SLABDEV_SEG_TRACES_PER_SEGMENT 256u
+#define SLABDEV_SEG_FRAMES 16u
 
 /** enum slabdev_seg_kind - what a segment holds after its header */
 enum slabdev_seg_kind {
 	SLABDEV_SEG_SPACE = 1,
 	SLABDEV_SEG_CLASSES = 2,
 	SLABDEV_SEG_THREADS = 3,
+	SLABDEV_SEG_TRACES = 4,
 };
 
 /** enum slabdev_seg_state - of a record */
@@ -81,7 +91,7 @@ enum slabdev_seg_state {
  * @start_time: of the process, field 22 of /proc/PID/stat
  * @open_id: the n-th open of the process, from 1
  * @pid: of the process, in its own pid namespace
- * @index: CLASSES: the window; THREADS: the n-th of them; SPACE: 0
+ * @index: CLASSES: the window; THREADS, TRACES: the n-th of them; SPACE: 0
  * @nr_records: records that follow
  * @record_size: bytes of one of them
  * @fold_seq: CLASSES: sequence count of the retired counters
@@ -177,7 +187,7 @@ struct slabdev_seg_vmm {
  * @nr_streams: streams that are attached
  * @nr_graphs: graphs that were not released
  * @nr_exported: objects that other processes may have
- * @reserved: 0
+ * @nr_trace_segments: TRACES segments
  * @exported_bytes: bytes of those objects
  */
 struct slabdev_seg_space {
@@ -212,7 +222,7 @@ struct slabdev_seg_space {
 	uint32_t nr_streams;
 	uint32_t nr_graphs;
 	uint32_t nr_exported;
-	uint32_t reserved;
+	uint32_t nr_trace_segments;
 	uint64_t exported_bytes;
 };
 
@@ -307,6 +317,76 @@ struct slabdev_seg_thread {
 	uint64_t sheaf_bytes;
 	uint64_t reserved[5];
 	struct slabdev_seg_counters c[SLABDEV_SEG_WINDOW];
+};
+
+/**
+ * struct slabdev_seg_module - a file that code is in
+ * @base: what was added to the addresses that the file says
+ * @path: zero-terminated; empty: the record is not used
+ */
+struct slabdev_seg_module {
+	uint64_t base;
+	char path[248];
+};
+
+/** enum slabdev_seg_trace_kind - what the objects of a trace have in common */
+enum slabdev_seg_trace_kind {
+	SLABDEV_SEG_TRACE_ALLOC = 1,	/* who allocated what is live */
+	SLABDEV_SEG_TRACE_FREE = 2,	/* who freed last what is free */
+};
+
+/**
+ * struct slabdev_seg_trace - one stack, and the objects that it brought about
+ * @state: enum slabdev_seg_state
+ * @kind: enum slabdev_seg_trace_kind
+ * @nr_frames: of @frame; 0: the stacks that could not be told apart
+ * @tid_low: the lowest thread id that was seen
+ * @tid_high: the highest one
+ * @reserved: 0
+ * @frame: return addresses, that of the library's call first: number of the
+ *         module in the same segment, and the address as the module's file
+ *         says it; see slabdev_seg_frame()
+ * @objects: live ones, or free ones, of which this was the last
+ * @bytes: what was asked for, of those
+ * @total: objects since open
+ * @time_sum: sum of the times at which those of @objects were allocated, or
+ *            freed: milliseconds of CLOCK_MONOTONIC
+ * @last: the last time
+ */
+struct slabdev_seg_trace {
+	uint32_t state;
+	uint32_t kind;
+	uint32_t nr_frames;
+	uint32_t tid_low;
+	uint32_t tid_high;
+	uint32_t reserved;
+	uint64_t frame[SLABDEV_SEG_FRAMES];
+	uint64_t objects;
+	uint64_t bytes;
+	uint64_t total;
+	uint64_t time_sum;
+	uint64_t last;
+};
+
+/* A frame is the module's number above 48 bits of address. */
+#define SLABDEV_SEG_FRAME_SHIFT 48
+/* In no module that is known: the address is the process's. */
+#define SLABDEV_SEG_NO_MODULE 0xffffu
+
+static inline uint64_t slabdev_seg_frame(uint32_t module, uint64_t address)
+{
+	return (uint64_t)module << SLABDEV_SEG_FRAME_SHIFT |
+	       (address & ((UINT64_C(1) << SLABDEV_SEG_FRAME_SHIFT) - 1));
+}
+
+/**
+ * struct slabdev_seg_traces - the records of a TRACES segment
+ * @module: those that the frames of this segment are in
+ * @trace: the stacks
+ */
+struct slabdev_seg_traces {
+	struct slabdev_seg_module module[SLABDEV_SEG_MODULES];
+	struct slabdev_seg_trace trace[SLABDEV_SEG_TRACES_PER_SEGMENT];
 };
 
 /**

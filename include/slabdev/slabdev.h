@@ -35,13 +35,18 @@
 #include <slabdev/base.h>
 #include <slabdev/cache.h>
 #include <slabdev/comm.h>
+#include <slabdev/debug.h>
 #include <slabdev/device.h>
+#include <slabdev/guard.h>
+#include <slabdev/fault.h>
 #include <slabdev/hazard.h>
 #include <slabdev/queue.h>
 #include <slabdev/rank.h>
+#include <slabdev/report.h>
 #include <slabdev/share.h>
 #include <slabdev/stats.h>
 #include <slabdev/stream.h>
+#include <slabdev/trace.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -525,6 +530,18 @@ SLABDEV_API SLABDEV_MUST_CHECK void *slabdev_realloc(struct slabdev *sd,
  * -EALREADY @p is free already.
  */
 SLABDEV_API int slabdev_free(struct slabdev *sd, void *p);
+
+/**
+ * slabdev_free_sized - free an object, if it has the size that one believes
+ * @sd: the space it came from
+ * @p: what an allocation returned; NULL is fine
+ * @size: the bytes that were asked for, or the object size of its cache
+ *
+ * Context: as slabdev_free().
+ * Return: as slabdev_free(); -EINVAL also another size, with a report, and the
+ * object is still live.
+ */
+SLABDEV_API int slabdev_free_sized(struct slabdev *sd, void *p, size_t size);
 
 /**
  * slabdev_usable_size - how many bytes the object may use

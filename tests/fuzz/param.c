@@ -72,6 +72,8 @@ static void check_accepted(const struct params *p)
 	fuzz_check(p->policy <= PARAM_AGGRESSIVE);
 	fuzz_check(p->log_level <= LOG_DEBUG);
 	fuzz_check(memchr(p->log_path, '\0', sizeof(p->log_path)));
+	fuzz_check(memchr(p->debug.text, '\0', sizeof(p->debug.text)));
+	fuzz_check(!(debug_spec_flags(&p->debug, "large", 0) & DEBUG_HAZARD));
 }
 
 /* A row's name, as it is or cut or longer, or none of ours. */

@@ -123,7 +123,7 @@ static void begin_files(void)
 static void add_empty_file(struct fuzz_input *in)
 {
 	struct file *f;
-	u32 kind = 1 + take_u8(in) % 3;
+	u32 kind = 1 + take_u8(in) % 4;
 
 	if (nr_files == FILES_MAX)
 		return;
@@ -280,15 +280,34 @@ int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
 typedef void (*view_fn)(FILE *out, const struct snapshot *snap,
 			const struct options *opt);
 
+static void view_text_traces(FILE *out, const struct snapshot *snap,
+			     const struct options *opt)
+{
+	struct options own = *opt;
+
+	own.traces = TRACES_ALLOC;
+	view_traces(out, snap, &own);
+}
+
+static void view_json_traces(FILE *out, const struct snapshot *snap,
+			     const struct options *opt)
+{
+	struct options own = *opt;
+
+	own.traces = TRACES_FREE;
+	own.view = VIEW_JSON;
+	view_traces(out, snap, &own);
+}
+
 static const view_fn views[] = {
 	view_list, view_report, view_totals, view_xtotals, view_json,
-	view_prometheus,
+	view_prometheus, view_text_traces, view_json_traces,
 };
 
 static const char *text_wrong(view_fn view, bool colour, const char *text,
 			      const char **where)
 {
-	if (view == view_json)
+	if (view == view_json || view == view_json_traces)
 		return json_wrong(text, where);
 	if (view == view_prometheus)
 		return prometheus_wrong(text, where);

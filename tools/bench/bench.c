@@ -42,6 +42,15 @@ static void choose_cells(struct bench *b)
 		}
 }
 
+static bool subject_is_chosen(const struct options *opt,
+			      const struct subject *s)
+{
+	if (s->group && (!opt->subjects ||
+			 options_has(opt->subjects, s->group)))
+		return opt->subjects;
+	return options_has(opt->subjects, s->name);
+}
+
 static void choose_subjects(struct bench *b)
 {
 	const struct options *opt = b->opt;
@@ -51,7 +60,7 @@ static void choose_subjects(struct bench *b)
 	list = subjects(&nr);
 	for (i = 0; i < nr; i++) {
 		/* One that must fail is checked when it is named. */
-		if (!options_has(opt->subjects, list[i].name) ||
+		if (!subject_is_chosen(opt, &list[i]) ||
 		    (opt->mode == MODE_CHECK && list[i].fake &&
 		     !opt->subjects))
 			continue;

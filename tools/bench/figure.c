@@ -86,6 +86,46 @@ int figure_metadata(struct run *run, double *value)
 	return i < n ? -ENOMEM : 0;
 }
 
+/* ---- Accounts --------------------------------------------------------- */
+
+/* What @n objects add to them. */
+static int grow_account(struct run *run, size_t n, struct account *a)
+{
+	const struct calls *c = &run->calls;
+	size_t size = run->cell.variant->min, i;
+	struct account before = { 0 };
+
+	(void)run->subject->account(c, &before);
+	for (i = 0; i < n; i++)
+		if (!call_alloc(c, c->shape, size))
+			return -ENOMEM;
+	if (!run->subject->account(c, a))
+		return -EIO;
+	a->device -= before.device;
+	a->host -= before.host;
+	return 0;
+}
+
+int figure_device(struct run *run, double *value)
+{
+	size_t n = workload_live(run);
+	struct account a = { 0 };
+	int err = grow_account(run, n, &a);
+
+	*value = (double)a.device / (double)n;
+	return err;
+}
+
+int figure_host(struct run *run, double *value)
+{
+	size_t n = workload_live(run);
+	struct account a = { 0 };
+	int err = grow_account(run, n, &a);
+
+	*value = (double)a.host / (double)n;
+	return err;
+}
+
 /* ---- Events ----------------------------------------------------------- */
 
 #define BATCHES 20u

@@ -9,6 +9,9 @@ struct run;
 
 /* Bytes of host memory for each live object, beyond the object. */
 int figure_metadata(struct run *run, double *value);
+/* By its accounts: bytes of the device and of the host for each live object. */
+int figure_device(struct run *run, double *value);
+int figure_host(struct run *run, double *value);
 /* Events recorded, and asked, for each sheaf of objects that are freed. */
 int figure_events(struct run *run, double *value);
 int figure_queries(struct run *run, double *value);

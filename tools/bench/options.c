@@ -64,8 +64,8 @@ static const char help[] =
 "      --subject=NAME,...      the allocators\n"
 "      --library=NAME=FILE     one more: the malloc() of a shared library\n"
 "What to measure:\n"
-"                              time, or a figure in bytes (default)\n"
-"      --callgrind             instructions, with valgrind\n"
+"      --callgrind             instructions, with valgrind, instead of time\n"
+"                              or bytes, as the workload has it\n"
 "      --check                 nothing: check that no live objects overlap\n"
 "How:\n"
 "      --device=SPEC           where libslabdev has its memory (host)\n"
@@ -107,6 +107,8 @@ static const char *nth_subject(size_t i)
 	unsigned int nr;
 
 	s = subjects(&nr);
+	if (i == nr)
+		return SUBJECT_GROUP;
 	return i < nr ? s[i].name : NULL;
 }
 

@@ -38,6 +38,9 @@ static bool general_open(const struct subject *s, struct calls *c,
 	return ours_open_space(&c->space.sd, limit, why);
 }
 
+/* Whose memory ours_cache_account() tells: a process has one. */
+static struct slabdev *cache_space;
+
 static bool cache_open(const struct subject *s, struct calls *c, size_t size,
 		       uint64_t limit, char *why)
 {
@@ -51,6 +54,7 @@ static bool cache_open(const struct subject *s, struct calls *c, size_t size,
 	c->cache.free_bulk = slabdev_cache_free_bulk;
 	if (!ours_open_space(&sd, limit, why))
 		return false;
+	cache_space = sd;
 	if (!slabdev_cache_create(&c->cache.cache, sd, "bench", size, NULL))
 		return true;
 	snprintf(why, SUBJECT_TEXT, "%s", slabdev_last_error());
@@ -62,18 +66,38 @@ static void general_close(const struct calls *c)
 	slabdev_close(c->space.sd, SLABDEV_CLOSE_FORCE);
 }
 
-static struct slabdev_stats read_stats(const struct calls *c)
+static struct slabdev_stats read_stats(struct slabdev *sd)
 {
 	struct slabdev_stats st;
 
 	memset(&st, 0, sizeof(st));
-	slabdev_stats(c->space.sd, &st, sizeof(st));
+	slabdev_stats(sd, &st, sizeof(st));
 	return st;
 }
 
 static uint64_t general_peak(const struct calls *c)
 {
-	return read_stats(c).peak_mapped;
+	return read_stats(c->space.sd).peak_mapped;
+}
+
+static bool read_account(struct slabdev *sd, struct account *a)
+{
+	struct slabdev_stats st = read_stats(sd);
+
+	a->device = st.mapped - st.retained;
+	a->host = st.host_bytes;
+	return st.mapped;
+}
+
+bool ours_account(const struct calls *c, struct account *a)
+{
+	return read_account(c->space.sd, a);
+}
+
+bool ours_cache_account(const struct calls *c, struct account *a)
+{
+	(void)c;
+	return read_account(cache_space, a);
 }
 
 void ours_version(const struct subject *s, char *text)
@@ -90,6 +114,7 @@ const struct subject ours_general = {
 	.open = general_open,
 	.close = general_close,
 	.peak = general_peak,
+	.account = ours_account,
 	.version = ours_version,
 };
 
@@ -99,5 +124,6 @@ const struct subject ours_cache = {
 	.kind = KIND_OURS,
 	.one_size = true,
 	.open = cache_open,
+	.account = ours_cache_account,
 	.version = ours_version,
 };

@@ -35,6 +35,8 @@ static void fill_list(void)
 
 	for (i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		list[nr_subjects++] = *own[i];
+	for (i = 0; i < NR_OURS_DEBUG; i++)
+		list[nr_subjects++] = ours_debug[i];
 	for (i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
 		list[nr_subjects++] = libraries[i];
 }
@@ -88,6 +90,8 @@ bool subject_can(const struct subject *s, const struct cell *cell)
 		return false;
 	if (cell->workload->counts_events)
 		return s->events;
+	if (cell->workload->counts_bytes)
+		return s->account;
 	if (cell->workload->figure && s->memory == MEMORY_NONE)
 		return false;
 	return !v->finds_limit || s->close;

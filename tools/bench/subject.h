@@ -3,7 +3,7 @@
  * subject.h - who is measured.
  *
  * ours		the general calls of libslabdev, the same on streams, and a
- *		cache
+ *		cache; each with letters of SLABDEV_DEBUG, if asked for
  * floors	what can be done at best: see floor.h
  * peers	malloc() of glibc, and of libraries that are loaded when they
  *		are installed; one that is not is named and left out
@@ -18,7 +18,7 @@
 
 #include "calls.h"
 
-#define SUBJECT_MAX 24
+#define SUBJECT_MAX 40
 #define SUBJECT_TEXT 256
 
 enum subject_kind {
@@ -32,6 +32,16 @@ enum subject_memory {
 	MEMORY_NONE,		/* not at all */
 	MEMORY_ACCOUNT,		/* from the accounts that it keeps */
 	MEMORY_RESIDENT,	/* from the system, its objects being written */
+};
+
+/* Those with letters of SLABDEV_DEBUG. */
+#define SUBJECT_GROUP "debug"
+#define NR_OURS_DEBUG 13
+
+/* Memory that its objects have, and what is known about them. */
+struct account {
+	uint64_t device;
+	uint64_t host;
 };
 
 /* What the work of streams has cost so far. */
@@ -51,6 +61,8 @@ struct events {
  *           that allocates, so that it would grow for ever
  * @memory: an enum subject_memory
  * @fake: it hands one address out again and again
+ * @group: of which it is one: measured only if that or its own name is asked
+ *         for; NULL: always
  * @path: of the library to load; NULL: none
  * @beside: the subject that it is compared with, besides the floor; NULL: none
  * @open: gets ready for objects of @size (those of one size) within @limit
@@ -59,6 +71,7 @@ struct events {
  * @for_worker: makes the calls of one of several threads that keep to
  *              themselves; NULL: they are the same for all
  * @peak: bytes of memory held at most; of MEMORY_ACCOUNT only
+ * @account: so far; NULL: it has none. False: it cannot tell
  * @events: so far, and of a sheaf with objects of @size; NULL: it has none
  * @version: written to a text of SUBJECT_TEXT bytes
  */
@@ -70,6 +83,7 @@ struct subject {
 	bool one_size;
 	bool one_way;
 	bool fake;
+	const char *group;
 	const char *path;
 	const char *beside;
 	bool (*open)(const struct subject *s, struct calls *c, size_t size,
@@ -77,6 +91,7 @@ struct subject {
 	void (*close)(const struct calls *c);
 	void (*for_worker)(struct calls *c, unsigned int worker);
 	uint64_t (*peak)(const struct calls *c);
+	bool (*account)(const struct calls *c, struct account *a);
 	bool (*events)(const struct calls *c, size_t size, struct events *e);
 	void (*version)(const struct subject *s, char *text);
 };
@@ -95,6 +110,8 @@ bool subject_can(const struct subject *s, const struct cell *cell);
 /* ours.c */
 extern const struct subject ours_general;
 extern const struct subject ours_cache;
+/* ours_debug.c */
+extern const struct subject ours_debug[NR_OURS_DEBUG];
 /* ours_stream.c */
 extern const struct subject ours_stream;
 extern const struct subject ours_across;

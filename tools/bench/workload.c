@@ -76,6 +76,14 @@ static const struct variant metadata_variants[] = {
 	{}
 };
 
+static const struct variant bytes_variants[] = {
+	{ .name = "64", .min = 64, .max = 64, .live = 1000000 },
+	{ .name = "256", .min = 256, .max = 256, .live = 250000 },
+	{ .name = "4K", .min = 4 * KIB, .max = 4 * KIB, .live = 20000 },
+	{ .name = "64K", .min = 64 * KIB, .max = 64 * KIB, .live = 2000 },
+	{}
+};
+
 static const struct variant event_variants[] = {
 	{ .name = "256", .min = 256, .max = 256, .live = 1000 },
 	{ .name = "4K", .min = 4 * KIB, .max = 4 * KIB, .live = 1000 },
@@ -186,6 +194,20 @@ const struct workload workloads[] = {
 		.what = "host memory beside 1,000,000 objects",
 		.unit = "bytes an object", .variants = metadata_variants,
 		.nr_workers = 1, .step = 1, .figure = figure_metadata,
+	},
+	{
+		.name = "device",
+		.what = "memory of the space, for many live objects",
+		.unit = "bytes an object", .variants = bytes_variants,
+		.nr_workers = 1, .step = 1, .counts_bytes = true,
+		.figure = figure_device,
+	},
+	{
+		.name = "host",
+		.what = "host memory for the same, by the accounts",
+		.unit = "bytes an object", .variants = bytes_variants,
+		.nr_workers = 1, .step = 1, .counts_bytes = true,
+		.figure = figure_host,
 	},
 	{
 		.name = "phases",

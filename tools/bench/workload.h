@@ -80,6 +80,7 @@ typedef int (*body_fn)(struct worker *w, uint64_t n);
  * @nr_workers: threads
  * @one_way: memory goes from one thread to another and does not come back
  * @counts_events: its figure is of those
+ * @counts_bytes: its figure is of the accounts that a subject keeps
  * @is_batch: what lives at once is the step; no divisor makes it shorter
  * @step: the number of operations is a multiple of it
  * @prepare: called in each worker's thread before the first body; may be NULL
@@ -94,6 +95,7 @@ struct workload {
 	unsigned int nr_workers;
 	bool one_way;
 	bool counts_events;
+	bool counts_bytes;
 	bool is_batch;
 	uint64_t step;
 	int (*prepare)(struct worker *w);

@@ -18,6 +18,7 @@
 #include "backend_ops.h"
 #include "live.h"
 #include "memory.h"
+#include "origin.h"
 #include "text.h"
 #include "window.h"
 
@@ -346,15 +347,16 @@ int account_space(struct space *space, const struct segment *segs, size_t nr,
 		  struct problems *problems)
 {
 	struct reading r = { .space = space, .problems = problems };
-	size_t spaces, windows, i;
+	size_t spaces, windows, threads, i;
 	int err;
 
 	spaces = skip_kind(segs, 0, nr, SLABDEV_SEG_SPACE);
 	windows = skip_kind(segs, spaces, nr, SLABDEV_SEG_CLASSES);
 	r.windows = segs + spaces;
 	r.nr_windows = windows - spaces;
+	threads = skip_kind(segs, windows, nr, SLABDEV_SEG_THREADS);
 	r.threads = segs + windows;
-	r.nr_threads = nr - windows;
+	r.nr_threads = threads - windows;
 	space->complete = true;
 	if (!spaces) {
 		wrong(&r, "the file of the space itself is missing");
@@ -367,9 +369,12 @@ int account_space(struct space *space, const struct segment *segs, size_t nr,
 		    "window");
 	check_files(&r, r.threads, r.nr_threads, space->rec.nr_thread_segments,
 		    "thread");
+	check_files(&r, segs + threads, nr - threads,
+		    space->rec.nr_trace_segments, "trace");
 	check_blocks(&r);
 	for (i = 0; i < r.nr_windows; i++)
 		read_window(&r, &r.windows[i]);
+	origins_read(space, segs + threads, nr - threads, problems);
 	drop_twins(&r);
 	add_up(&r);
 	return 0;

@@ -11,6 +11,7 @@ enum {
 	EXIT_FAILED = 1,	/* nothing found; some of it did not succeed */
 	EXIT_USAGE = 2,		/* an option that makes no sense */
 	EXIT_INCOMPLETE = 3,	/* not read or written, or out of memory */
+	EXIT_IMPOSSIBLE = 4,	/* slabinfo -v: what was read cannot be */
 };
 
 #endif /* SLABINFO_EXIT_H */

@@ -14,6 +14,10 @@ struct space *space_new(void)
 
 void space_free(struct space *space)
 {
+	while (space->nr_modules)
+		free(space->modules[--space->nr_modules]);
+	free(space->modules);
+	free(space->origins);
 	free(space->caches);
 	free(space);
 }
@@ -27,6 +31,24 @@ struct cache *space_add_cache(struct space *space)
 	cache = &space->caches[space->nr_caches++];
 	*cache = (struct cache){ .space = space };
 	return cache;
+}
+
+struct origin *space_add_origin(struct space *space)
+{
+	space->origins = grow_array(space->origins, space->nr_origins,
+				    sizeof(*space->origins));
+	return &space->origins[space->nr_origins++];
+}
+
+struct slabdev_seg_module *space_add_modules(struct space *space)
+{
+	struct slabdev_seg_module *modules =
+		zalloc(SLABDEV_SEG_MODULES * sizeof(*modules));
+
+	space->modules = grow_array(space->modules, space->nr_modules,
+				    sizeof(struct slabdev_seg_module *));
+	space->modules[space->nr_modules++] = modules;
+	return modules;
 }
 
 void snapshot_add(struct snapshot *snap, struct space *space)

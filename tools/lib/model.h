@@ -42,6 +42,16 @@ struct cache {
 };
 
 /**
+ * struct origin - a stack that allocated or freed objects
+ * @rec: its record; kind and frames make sense
+ * @modules: SLABDEV_SEG_MODULES of them, that the frames are in
+ */
+struct origin {
+	struct slabdev_seg_trace rec;
+	const struct slabdev_seg_module *modules;
+};
+
+/**
  * struct account - where the bytes are
  *
  * @mapped is the sum of the others; @in_flight takes what is left.
@@ -83,6 +93,10 @@ struct counts {
  * @counts: what was done
  * @caches: the records in use, by number
  * @nr_caches: how many
+ * @origins: stacks, where objects are tracked
+ * @nr_origins: how many
+ * @modules: arrays of modules that the origins point to
+ * @nr_modules: how many arrays
  */
 struct space {
 	pid_t pid;
@@ -95,6 +109,10 @@ struct space {
 	struct counts counts;
 	struct cache *caches;
 	size_t nr_caches;
+	struct origin *origins;
+	size_t nr_origins;
+	struct slabdev_seg_module **modules;
+	size_t nr_modules;
 };
 
 /**
@@ -128,5 +146,8 @@ void snapshot_fini(struct snapshot *snap);
 struct space *space_new(void);
 void space_free(struct space *space);
 struct cache *space_add_cache(struct space *space);
+struct origin *space_add_origin(struct space *space);
+/* Room for SLABDEV_SEG_MODULES modules. */
+struct slabdev_seg_module *space_add_modules(struct space *space);
 
 #endif /* SLABINFO_MODEL_H */

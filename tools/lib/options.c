@@ -24,6 +24,8 @@ enum {
 	OPT_JSON,
 	OPT_PROMETHEUS,
 	OPT_WATCH,
+	OPT_ALLOC_TRACES,
+	OPT_FREE_TRACES,
 };
 
 static const char short_options[] = "ADLPSTXBehilrzN:p:svtd::a1fnoU";
@@ -54,6 +56,8 @@ static const struct option long_options[] = {
 	{ "shrink", no_argument, NULL, 's' },
 	{ "validate", no_argument, NULL, 'v' },
 	{ "tracking", no_argument, NULL, 't' },
+	{ "alloc-traces", required_argument, NULL, OPT_ALLOC_TRACES },
+	{ "free-traces", required_argument, NULL, OPT_FREE_TRACES },
 	{ "debug", optional_argument, NULL, 'd' },
 	{ "aliases", no_argument, NULL, 'a' },
 	{ "1ref", no_argument, NULL, '1' },
@@ -70,9 +74,8 @@ static const struct {
 	const char *why;
 } refused[] = {
 	{ 's', "this version cannot shrink another process's caches" },
-	{ 'v', "this version cannot validate another process's caches" },
-	{ 't', "this version does not record who allocates" },
-	{ 'd', "this version has no debug settings" },
+	{ 'd', "letters are set in the process, by SLABDEV_DEBUG or "
+	       "slabdev_set_debug()" },
 	{ 'a', "caches of libslabdev are never merged: there are no aliases" },
 	{ '1', "caches of libslabdev are never merged: there are no aliases" },
 	{ 'f', "caches of libslabdev are never merged: there are no aliases" },
@@ -93,6 +96,12 @@ static const char help[] =
 "  -T, --Totals            totals over all spaces\n"
 "  -X, --Xtotals           totals, then caches by size, loss, and partial\n"
 "                          slabs, in bytes\n"
+"  -t, --tracking          by stack who allocated what is live, where objects\n"
+"                          are tracked (SLABDEV_DEBUG=U); goes with --json\n"
+"      --alloc-traces=PID[,PID]...  the same of these processes\n"
+"      --free-traces=PID[,PID]...   who freed what is free\n"
+"  -v, --validate [PID[,PID]...]  is what is published possible? Goes with\n"
+"                          -p, --space, and --json\n"
 "      --json              one JSON object on one line\n"
 "      --prometheus        Prometheus text exposition\n"
 "      --devices           what a space can be opened on, and why not; goes\n"
@@ -117,7 +126,8 @@ static const char help[] =
 "      --version           the version\n"
 "\n"
 "Exit status: 0 shown; 1 nothing found; 2 usage; 3 something could not be\n"
-"read (it is named, and what could be read is shown).\n";
+"read (it is named, and what could be read is shown); 4 what is published is\n"
+"not possible (-v).\n";
 
 static int set_view(struct options *opt, enum view view)
 {
@@ -188,6 +198,17 @@ static int set_pids(struct options *opt, const char *list)
 	return 0;
 }
 
+/* @list: NULL: of the processes that are named otherwise, or of all. */
+static int set_traces(struct options *opt, enum traces traces,
+		      const char *list)
+{
+	if (opt->traces != TRACES_NONE && opt->traces != traces)
+		return usage_error("--alloc-traces and --free-traces exclude "
+				   "each other");
+	opt->traces = traces;
+	return list ? set_pids(opt, list) : 0;
+}
+
 static int set_interval(struct options *opt, const char *text)
 {
 	char *end;
@@ -232,9 +253,13 @@ static int set_option(void *to, int letter, char *arg)
 	case 'z': return set_show(opt, SHOW_EMPTY);
 	case 'N': return set_first(opt, arg);
 	case 'p': return set_pids(opt, arg);
+	case 't': return set_traces(opt, TRACES_ALLOC, NULL);
+	case OPT_ALLOC_TRACES: return set_traces(opt, TRACES_ALLOC, arg);
+	case OPT_FREE_TRACES: return set_traces(opt, TRACES_FREE, arg);
 	case OPT_WATCH: return set_interval(opt, arg);
 	case OPT_SPACE: opt->space = arg; return 0;
 	case OPT_DEVICES: opt->devices = true; return 0;
+	case 'v': opt->validate = true; return 0;
 	case 'D': opt->activity = true; return 0;
 	case 'B': opt->bytes = true; return 0;
 	case 'i': opt->inverted = true; return 0;
@@ -275,6 +300,32 @@ static int check_devices(const struct options *opt)
 	return 0;
 }
 
+/* Nor is what chooses and sorts caches for stacks, but for how many. */
+static int check_traces(const struct options *opt)
+{
+	bool other_view = opt->view_set && opt->view != VIEW_JSON;
+
+	if (opt->traces && (other_view || opt->devices || opt->has_pattern ||
+			    opt->show != SHOW_USED || opt->activity ||
+			    opt->sort != SORT_NAME))
+		return usage_error("traces of stacks go with -p, --space, -N, "
+				   "-i, -B, --json, and --watch only");
+	return 0;
+}
+
+/* A whole space is looked at, or none. */
+static int check_validate(const struct options *opt)
+{
+	bool other_view = opt->view_set && opt->view != VIEW_JSON;
+
+	if (opt->validate && (other_view || opt->devices || opt->traces ||
+			      opt->has_pattern || opt->show != SHOW_USED ||
+			      opt->activity || opt->sort != SORT_NAME ||
+			      opt->first || opt->interval > 0))
+		return usage_error("-v goes with -p, --space, and --json only");
+	return 0;
+}
+
 static bool has_colour(void)
 {
 	const char *refusal = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -293,10 +344,16 @@ int options_parse(struct options *opt, int argc, char **argv, int *code)
 	*opt = (struct options){ .colour = has_colour() };
 	err = usage_parse(&usage, argc, argv, opt);
 	*code = err > 0 ? EXIT_DONE : EXIT_USAGE;
-	if (!err)
+	if (!err && opt->validate && argc - optind == 1)
+		err = set_pids(opt, argv[optind]);
+	else if (!err)
 		err = set_pattern(opt, argv + optind, argc - optind);
 	if (!err)
 		err = check_devices(opt);
+	if (!err)
+		err = check_traces(opt);
+	if (!err)
+		err = check_validate(opt);
 	if (!err && opt->view == VIEW_XTOTALS)
 		opt->bytes = true;
 	return err;

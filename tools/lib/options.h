@@ -33,6 +33,12 @@ enum show {
 	SHOW_EMPTY,
 };
 
+enum traces {
+	TRACES_NONE,
+	TRACES_ALLOC,		/* who allocated what is live */
+	TRACES_FREE,		/* who freed what is free */
+};
+
 /**
  * struct options - the command line, checked
  * @view: what to print
@@ -43,6 +49,8 @@ enum show {
  * @first: at most so many caches a list; 0: all
  * @bytes: sizes in bytes, without K, M, G
  * @activity: columns of what was done instead of what there is
+ * @traces: stacks of tracked objects instead of caches
+ * @validate: whether what is published is possible, instead of caches
  * @devices: what there is to open a space on, instead of processes
  * @colour: the terminal has it and the user wants it
  * @pids: processes that were named; none: all
@@ -61,6 +69,8 @@ struct options {
 	size_t first;
 	bool bytes;
 	bool activity;
+	enum traces traces;
+	bool validate;
 	bool devices;
 	bool colour;
 	pid_t *pids;

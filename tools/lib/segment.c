@@ -40,6 +40,7 @@ static const struct {
 	[SLABDEV_SEG_CLASSES] = { 1, sizeof(struct slabdev_seg_window) },
 	[SLABDEV_SEG_THREADS] = { SLABDEV_SEG_THREADS_PER_SEGMENT,
 				  sizeof(struct slabdev_seg_thread) },
+	[SLABDEV_SEG_TRACES] = { 1, sizeof(struct slabdev_seg_traces) },
 };
 
 /* The bytes that are looked at; the file may have a tail up to a whole page. */
@@ -139,7 +140,7 @@ static bool header_is_sound(const struct slabdev_seg_header *h,
 		return complain(why, "was made by layout version %" PRIu32
 				", this slabinfo knows %u", h->version,
 				SLABDEV_SEG_VERSION);
-	if (h->kind < SLABDEV_SEG_SPACE || h->kind > SLABDEV_SEG_THREADS)
+	if (h->kind < SLABDEV_SEG_SPACE || h->kind > SLABDEV_SEG_TRACES)
 		return complain(why, "is of kind %" PRIu32
 				", which does not exist", h->kind);
 	return size_fits(h, file_size, why);

@@ -26,6 +26,16 @@ void view_json(FILE *out, const struct snapshot *snap,
 void view_prometheus(FILE *out, const struct snapshot *snap,
 		     const struct options *opt);
 
+/* By stack, of tracked objects: text, or JSON. */
+void view_traces(FILE *out, const struct snapshot *snap,
+		 const struct options *opt);
+
+/* What does not hold of the last snapshot, and did not of earlier ones: text,
+ * or JSON. */
+struct breaches;
+void view_check(FILE *out, const struct snapshot *snap,
+		const struct breaches *b, const struct options *opt);
+
 /* Of no snapshot: what there is to open a space on. 0, or -errno. */
 int view_devices(FILE *out, const struct options *opt);
 

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * debug_report.h - a damaged object, as the kernel's slab allocator tells it.
+ *
+ * What was overwritten and where, by whom the object was allocated and freed,
+ * its slab, the bytes around the damage, and what was done.
+ */
+#ifndef SLAB_DEBUG_REPORT_H
+#define SLAB_DEBUG_REPORT_H
+
+#include "slab/peek.h"
+#include "slab/zone.h"
+
+enum found {
+	FOUND_FREED,		/* when the object had been freed */
+	FOUND_LEAVING,		/* when it left the quarantine */
+	FOUND_REUSE,		/* when it was to be handed out again */
+	FOUND_RESIZE,		/* when it got another size in place; live */
+	FOUND_SLAB,		/* when its slab was given back */
+	FOUND_FREE,		/* by a walk, free */
+	FOUND_LIVE,		/* by a walk, live: it stays that */
+};
+
+void debug_report(struct peek *k, struct class *c, slot_t slot,
+		  const struct damage *d, enum found found);
+/* The same for the zone of a large object of @size bytes at @offset. */
+void debug_report_large(struct peek *k, u64 offset, u64 size,
+			const struct damage *d, enum found found);
+
+#endif /* SLAB_DEBUG_REPORT_H */

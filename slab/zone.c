@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* zone.c - see zone.h. */
+#include <errno.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "slab/alloc.h"
+#include "slab/class.h"
+#include "slab/debug.h"
+#include "slab/quarantine.h"
+#include "slab/zone.h"
+
+/* ---- Where they are ----------------------------------------------------- */
+
+static bool has_zone(const struct class *c)
+{
+	return READ_ONCE(c->debug) & DEBUG_RED_ZONE;
+}
+
+static bool has_poison(const struct class *c)
+{
+	return READ_ONCE(c->debug) & DEBUG_POISON;
+}
+
+/* Does every object of the class have a size of its own? */
+static bool has_sizes(const struct class *c)
+{
+	return c->code <= NR_GENERAL || c->sized;
+}
+
+u64 zone_free_size(const struct class *c, slot_t slot)
+{
+	if (!has_zone(c) && has_sizes(c))
+		return c->stride;
+	return object_size(c, slot);
+}
+
+static u64 slot_addr(const struct class *c, slot_t slot)
+{
+	return space_addr(c->sd, slot_offset(c, slot));
+}
+
+/* ---- Filling ------------------------------------------------------------ */
+
+/* A column of the objects of a slab: @width bytes from @at on in each. */
+static int fill_column(struct class *c, slot_t first, u64 at, u64 width,
+		       u8 byte)
+{
+	return vmm_fill2d(&c->sd->vmm, slot_addr(c, first) + at, c->stride,
+			  width, c->nr, byte, NULL);
+}
+
+static int fill_zones(struct class *c, slot_t first)
+{
+	u64 width = has_sizes(c) ? ZONE_MIN : c->stride - c->object_size;
+	slot_t slot = first;
+	u32 i;
+	int err;
+
+	for (i = 0; has_sizes(c) && i < c->nr; i++, slot += c->step)
+		resize_object(c, slot, c->stride - ZONE_MIN);
+	err = vmm_fill(&c->sd->vmm, slot_addr(c, first) - c->lead, c->lead,
+		       ZONE_LEAD, NULL);
+	return err ? err : fill_column(c, first, c->stride - width, width,
+				       ZONE_BYTE);
+}
+
+static int fill_poison(struct class *c, slot_t first)
+{
+	u64 size = zone_free_size(c, first);
+	int err = fill_column(c, first, 0, size - 1, POISON_BYTE);
+
+	return err ? err : fill_column(c, first, size - 1, 1, POISON_END);
+}
+
+void zone_new_slab(struct class *c, u32 slice, unsigned int flags)
+{
+	struct slab *s = c->sd->slabs + slice;
+	slot_t first = slab_first_slot(c, s);
+	int err = 0;
+
+	if (has_zone(c))
+		err = flags & GET_STILL ? -EAGAIN : fill_zones(c, first);
+	if (!err && has_poison(c))
+		err = flags & GET_STILL ? -EAGAIN : fill_poison(c, first);
+	WRITE_ONCE(s->unsure, err != 0);
+	quarantine_refilled(c, slot_offset(c, first),
+			    slab_object(c, s, c->nr));
+}
+
+static void give_up(const struct class *c, struct slab *s)
+{
+	pr_warn("space %s: memory of %s could not be filled: objects of one "
+		"slab are not watched", c->sd->name, c->rec->name);
+	WRITE_ONCE(s->unsure, true);
+}
+
+bool zone_is_filled(const struct class *c, u64 size)
+{
+	return has_zone(c) && has_sizes(c) && size < c->stride;
+}
+
+void zone_unsure(struct class *c, slot_t slot)
+{
+	if (has_zone(c) && has_sizes(c))
+		WRITE_ONCE(slab_of(c, slot)->unsure, true);
+}
+
+void zone_begin(struct class *c, slot_t slot, u64 size,
+		slabdev_stream_t stream)
+{
+	struct slab *s = slab_of(c, slot);
+
+	if (!zone_is_filled(c, size) || READ_ONCE(s->unsure))
+		return;
+	if (vmm_fill(&c->sd->vmm, slot_addr(c, slot) + size, c->stride - size,
+		     ZONE_BYTE, stream))
+		give_up(c, s);
+	else
+		quarantine_refilled(c, slot_offset(c, slot) + c->stride,
+				    slot_offset(c, slot) + c->stride);
+}
+
+void zone_poison(struct class *c, slot_t slot)
+{
+	u64 addr = slot_addr(c, slot), size = zone_free_size(c, slot);
+	struct slab *s = slab_of(c, slot);
+	int err;
+
+	if (!has_poison(c) || READ_ONCE(s->unsure))
+		return;
+	err = READ_ONCE(c->sd->streams.nr_captures) ? -EAGAIN :
+	      vmm_fill(&c->sd->vmm, addr, size - 1, POISON_BYTE, NULL);
+	if (!err)
+		err = vmm_fill(&c->sd->vmm, addr + size - 1, 1, POISON_END,
+			       NULL);
+	if (err)
+		give_up(c, s);
+}
+
+/* ---- Looking ------------------------------------------------------------ */
+
+static u64 first_other(const u8 *p, u64 n, u8 byte)
+{
+	u64 i = 0;
+
+	/* As a rule all are, and each is what the next one is. */
+	if (n && *p == byte && !memcmp(p, p + 1, n - 1))
+		return n;
+	while (i < n && p[i] == byte)
+		i++;
+	return i;
+}
+
+static u64 last_other(const u8 *p, u64 n, u8 byte)
+{
+	while (n && p[n - 1] == byte)
+		n--;
+	return n - 1;
+}
+
+/*
+ * From @offset to @end every byte should be @byte. @slab_end: what may be read
+ * along with them. The damage in the first piece that has some.
+ */
+static struct damage look(struct peek *k, enum damage_kind kind, u64 offset,
+			  u64 end, u64 slab_end, u8 byte)
+{
+	struct damage d = { .kind = DAMAGE_NONE };
+	const u8 *p;
+	u64 n, i;
+
+	for (; offset < end; offset += n) {
+		p = peek_at(k, offset, slab_end, &n);
+		if (!p)
+			break;
+		n = min(n, end - offset);
+		i = first_other(p, n, byte);
+		if (i == n)
+			continue;
+		d.kind = kind;
+		d.first = offset + i;
+		d.last = offset + last_other(p, n, byte);
+		d.found = p[i];
+		d.wanted = byte;
+		break;
+	}
+	return d;
+}
+
+struct damage zone_check_range(struct peek *k, u64 offset, u64 end)
+{
+	return look(k, DAMAGE_RIGHT, offset, end, end, ZONE_BYTE);
+}
+
+struct slab_view {
+	u64 object, end;	/* the object and the end of its slab */
+	u64 left;		/* where the zone before it begins */
+	u8 left_byte;
+};
+
+static struct slab_view view(const struct class *c, slot_t slot, bool wide)
+{
+	struct slab *s = slab_of(c, slot);
+	struct slab_view v = { .object = slot_offset(c, slot) };
+
+	v.end = wide ? slab_object(c, s, c->nr) : v.object + c->stride;
+	v.left = v.object - ZONE_MIN;
+	v.left_byte = ZONE_BYTE;
+	if (slot == slab_first_slot(c, s)) {
+		v.left = v.object - c->lead;
+		v.left_byte = ZONE_LEAD;
+	}
+	return v;
+}
+
+struct damage zone_check(struct peek *k, const struct class *c, slot_t slot,
+			 u64 size)
+{
+	struct slab_view v = view(c, slot, k->wide);
+	struct damage d = { .kind = DAMAGE_NONE };
+
+	if (!has_zone(c) || READ_ONCE(slab_of(c, slot)->unsure))
+		return d;
+	d = look(k, DAMAGE_RIGHT, v.object + size, v.object + c->stride, v.end,
+		 ZONE_BYTE);
+	if (d.kind == DAMAGE_NONE)
+		d = look(k, DAMAGE_LEFT, v.left, v.object, v.end, v.left_byte);
+	return d;
+}
+
+struct damage zone_check_free(struct peek *k, const struct class *c,
+			      slot_t slot)
+{
+	u64 size = zone_free_size(c, slot);
+	struct slab_view v = view(c, slot, k->wide);
+	struct damage d = { .kind = DAMAGE_NONE };
+
+	if (READ_ONCE(slab_of(c, slot)->unsure))
+		return d;
+	if (has_poison(c))
+		d = look(k, DAMAGE_POISON, v.object, v.object + size - 1,
+			 v.end, POISON_BYTE);
+	if (has_poison(c) && d.kind == DAMAGE_NONE)
+		d = look(k, DAMAGE_POISON, v.object + size - 1, v.object + size,
+			 v.end, POISON_END);
+	return d.kind == DAMAGE_NONE ? zone_check(k, c, slot, size) : d;
+}
+
+/* ---- Classes ------------------------------------------------------------ */
+
+/* A rounding has 16 bits. */
+static bool fits(const struct slabdev *sd, unsigned int class, u64 size)
+{
+	u64 room = layout_class_size[class] - size;
+
+	return !has_zone(sd->class[class]) ||
+	       (room >= ZONE_MIN && room <= UINT16_MAX);
+}
+
+unsigned int zone_class(const struct slabdev *sd, u64 size, u64 align)
+{
+	unsigned int class = layout_class_aligned(size, align);
+
+	while (class && !fits(sd, class, size))
+		class = layout_class_size[class] == GENERAL_MAX ? 0 :
+			layout_class_aligned(layout_class_size[class] + 1,
+					     align);
+	return class;
+}
