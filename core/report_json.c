@@ -118,6 +118,13 @@ static void put_string(struct writer *w, const char *text, size_t len)
 	put(w, "\"");
 }
 
+void report_json_string(char *buf, size_t room, const char *text)
+{
+	struct writer w = { .at = buf, .room = room };
+
+	put_string(&w, text, strlen(text));
+}
+
 static void put_lines(struct writer *w, const struct report *r)
 {
 	/* The end has taken the last line's newline away. */

@@ -29,4 +29,9 @@ struct report_moment {
 void report_json(char *buf, const struct report *r,
 		 const struct report_moment *m);
 
+/* Write @text as a JSON string, in quotes, to @buf with JSON_STRING_MAX(its
+ * length) bytes. */
+#define JSON_STRING_MAX(len) (6 * (len) + 3)
+void report_json_string(char *buf, size_t room, const char *text);
+
 #endif /* CORE_REPORT_JSON_H */

@@ -12,6 +12,7 @@
 #include "core/depot.h"
 #include "core/log.h"
 #include "core/overflow.h"
+#include "core/report_json.h"
 #include "core/symbol.h"
 #include "slab/traces.h"
 #include "slab/track.h"
@@ -178,18 +179,10 @@ static void print_sum(FILE *out, const struct listing *l, const struct sum *s)
 
 static void put_string(FILE *out, const char *text)
 {
-	fputc('"', out);
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
+	char json[JSON_STRING_MAX(SYMBOL_TEXT_MAX)];
 
-		if (c == '"' || c == '\\')
-			fprintf(out, "\\%c", c);
-		else if (c < ' ' || c > '~')
-			fprintf(out, "\\u%04x", c);
-		else
-			fputc(c, out);
-	}
-	fputc('"', out);
+	report_json_string(json, sizeof(json), text);
+	fputs(json, out);
 }
 
 static void put_age(FILE *out, const char *key, u64 age)

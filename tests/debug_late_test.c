@@ -426,6 +426,35 @@ static void fork_has_its_own(struct kunit *test)
 	EXPECT_TOLD(test, REPORT_RED_ZONE, EXPECT_FREED(test, sd, p));
 }
 
+/* What a graph has is neither live nor in its slab, as a bad object is: it
+ * stays the graph's when the cache is to be destroyed. */
+static void destroy_after_damage(struct kunit *test)
+{
+	struct slabdev *sd = test->priv;
+	struct slabdev_cache *cache;
+	struct slabdev_graph *graph;
+	slabdev_stream_t q;
+	void *p, *bad;
+
+	host_only(test, "queues are its streams");
+	cache = lettered_cache(test, sd, 500, FZP);
+	KUNIT_ASSERT_EQ(test, slabdev_queue_create(&q, 0), 0);
+	bad = slabdev_cache_alloc(cache);
+	KUNIT_ASSERT_NOT_NULL(test, bad);
+	smear(sd, bad, 500, 1);
+	EXPECT_TOLD(test, REPORT_RED_ZONE,
+		    KUNIT_EXPECT_EQ(test, slabdev_cache_free(cache, bad), 0));
+	KUNIT_ASSERT_EQ(test, slabdev_capture_begin(sd, q, &graph), 0);
+	p = slabdev_cache_alloc_async(cache, q);
+	KUNIT_EXPECT_NOT_NULL_MSG(test, p, "%s", slabdev_last_error());
+	KUNIT_EXPECT_EQ(test, slabdev_cache_free_async(cache, p, q), 0);
+	KUNIT_EXPECT_EQ(test, slabdev_capture_end(graph), 0);
+	KUNIT_EXPECT_EQ(test, slabdev_cache_destroy(cache), -EBUSY);
+	KUNIT_EXPECT_EQ(test, slabdev_graph_release(graph), 0);
+	KUNIT_EXPECT_EQ(test, slabdev_cache_destroy(cache), 0);
+	KUNIT_EXPECT_EQ(test, slabdev_queue_destroy(q), 0);
+}
+
 /* ---- Queues ------------------------------------------------------------ */
 
 static void fill_object(void *arg)
@@ -523,6 +552,7 @@ static const struct kunit_case late_cases[] = {
 	KUNIT_CASE(quarantine_comes_and_goes),
 	KUNIT_CASE(every_policy),
 	KUNIT_CASE(fork_has_its_own),
+	KUNIT_CASE(destroy_after_damage),
 	KUNIT_CASE(zones_in_a_queue),
 	KUNIT_CASE(sizes_must_match),
 	{}
