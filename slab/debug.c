@@ -180,14 +180,13 @@ u32 debug_got(struct class *c, slot_t *slot, u32 n, unsigned int flags)
 	return good;
 }
 
-void debug_slab_goes_slow(struct class *c, u32 slice)
+static void look_at_all(struct class *c, u32 slice)
 {
 	slot_t slot = slab_first_slot(c, c->sd->slabs + slice);
 	struct damage d;
 	struct peek k;
 	u32 i;
 
-	track_forget(c->sd, slice_offset(slice), slice_offset(c->span));
 	if (!(READ_ONCE(c->debug) & DEBUG_BYTES) ||
 	    !debug_may_look(c->sd) || peek_begin(&k, c->sd, true))
 		return;
@@ -198,7 +197,14 @@ void debug_slab_goes_slow(struct class *c, u32 slice)
 	peek_end(&k);
 }
 
-/* ---- Large objects ------------------------------------------------------- */
+/* Reports want to know whose its objects were. */
+void debug_slab_goes_slow(struct class *c, u32 slice)
+{
+	look_at_all(c, slice);
+	track_forget(c->sd, slice_offset(slice), slice_offset(c->span));
+}
+
+/* ---- Large objects ------------------------------------------------------ */
 
 void debug_prepare_large_slow(struct slabdev *sd, u32 slice, u64 size,
 			      const struct order *o)

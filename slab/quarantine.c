@@ -3,13 +3,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/bitmap.h"
 #include "core/log.h"
 #include "slab/class.h"
 #include "slab/debug.h"
 #include "slab/debug_report.h"
 #include "slab/quarantine.h"
-#include "slab/tiny.h"
 #include "slab/zone.h"
 
 int quarantine_init(struct class *c)

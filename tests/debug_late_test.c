@@ -426,6 +426,24 @@ static void fork_has_its_own(struct kunit *test)
 	EXPECT_TOLD(test, REPORT_RED_ZONE, EXPECT_FREED(test, sd, p));
 }
 
+/* U: who had an object is known yet when its slab goes. */
+static void owners_are_told_at_the_end(struct kunit *test)
+{
+	struct slabdev *sd = test->priv;
+	struct slabdev_cache *cache;
+	void *p;
+
+	cache = lettered_cache(test, sd, 500, FZP | SLABDEV_CACHE_STORE_USER);
+	p = slabdev_cache_alloc(cache);
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	KUNIT_EXPECT_EQ(test, slabdev_cache_free(cache, p), 0);
+	smear(sd, p, 100, 1);
+	EXPECT_TOLD(test, REPORT_POISON,
+		    KUNIT_EXPECT_EQ(test, slabdev_cache_destroy(cache), 0));
+	expect_told(test, "Allocated by thread");
+	expect_told(test, "Freed by thread");
+}
+
 /* What a graph has is neither live nor in its slab, as a bad object is: it
  * stays the graph's when the cache is to be destroyed. */
 static void destroy_after_damage(struct kunit *test)
@@ -552,6 +570,7 @@ static const struct kunit_case late_cases[] = {
 	KUNIT_CASE(quarantine_comes_and_goes),
 	KUNIT_CASE(every_policy),
 	KUNIT_CASE(fork_has_its_own),
+	KUNIT_CASE(owners_are_told_at_the_end),
 	KUNIT_CASE(destroy_after_damage),
 	KUNIT_CASE(zones_in_a_queue),
 	KUNIT_CASE(sizes_must_match),
