@@ -109,9 +109,9 @@ static struct callbacks callbacks;
 void __lsan_do_leak_check(void) __attribute__((weak));
 
 /*
- * At the exit of a process in which libdw was used LeakSanitizer dies, and takes
- * the exit status with it (gcc 12, libdw 0.188): there names are what dladdr()
- * knows.
+ * At the exit of a process in which libdw was used LeakSanitizer dies, and
+ * takes the exit status with it (gcc 12, libdw 0.188): there names are what
+ * dladdr() knows.
  */
 static bool find_functions(struct libdw *found)
 {
