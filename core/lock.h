@@ -40,6 +40,7 @@ enum lock_rank {
 	LOCK_HAZARD,		/* what is ordered before what */
 	LOCK_TRACK,		/* who allocated and freed what */
 	LOCK_META,		/* host memory for metadata */
+	LOCK_TOKENS,		/* tokens of one kind; takes nothing */
 	LOCK_DEPOT,		/* new stacks; takes nothing */
 	LOCK_LOG,		/* the sink; takes nothing */
 	LOCK_NR_RANKS

@@ -28,13 +28,18 @@ explore := $(addprefix $(o)tests/,$(explore-y))
 test-objs := $(addprefix $(o)tests/,$(test-y))
 test-run := $(o)tests/run
 test-progs := $(addprefix $(o)tests/,$(test-progs-y))
+test-cxx := $(addprefix $(o)tests/,$(test-cxx-y))
+
+have-cxx := $(shell command -v $(lastword $(CXX)) >/dev/null && echo y)
 
 define read-sample
 objs :=
+cpp-objs :=
 pkgs :=
 libs :=
 include samples/$(1)/Makefile
 $(1)-objs := $$(addprefix $(o)samples/$(1)/,$$(objs))
+$(1)-cpp-objs := $$(addprefix $(o)samples/$(1)/,$$(cpp-objs))
 $(1)-pkgs := $$(pkgs)
 $(1)-libs := $$(libs)
 endef
@@ -49,8 +54,9 @@ pkg-missing = $(strip $(foreach p,$(1),$(if $(shell pkg-config --exists \
 pkg-flags = $(if $(2),$(shell pkg-config $(1) $(call pkg-names,$(2))))
 
 ifeq ($(filter clean mrproper,$(goals)),)
-$(foreach s,$(samples-y),$(eval $(s)-lacks := \
-	$(call pkg-missing,$($(s)-pkgs))))
+$(foreach s,$(samples-y),$(eval $(s)-lacks := $(strip \
+	$(call pkg-missing,$($(s)-pkgs)) \
+	$(if $($(s)-cpp-objs),$(if $(have-cxx),,g++)))))
 endif
 samples-built := $(foreach s,$(samples-y),$(if $($(s)-lacks),,$(s)))
 samples := $(foreach s,$(samples-built),$(o)samples/$(s)/$(s))
@@ -69,19 +75,30 @@ $(1): $(o)%.o: %.c $(vars) scripts/flags.mk
 		-MMD -MP -c -o $$@ $$<
 endef
 
-# $(call link,PROGRAM,OBJECTS,LIBRARIES)
-link = $(eval $(call link-rule,$(1),$(2),$(3)))
+# The same for .cpp files.
+compile-cxx = $(if $(1),$(eval $(call compile-cxx-rule,$(1),$(2))))
+define compile-cxx-rule
+all-objs += $(1)
+$(1): $(o)%.o: %.cpp $(vars) scripts/flags.mk
+	$$(call say,CXX)
+	$(Q)mkdir -p $$(@D) && $$(CXX) $$($(2)-flags) $$(CPPFLAGS) \
+		$$(CXXFLAGS) -MMD -MP -c -o $$@ $$<
+endef
+
+# $(call link,PROGRAM,OBJECTS,LIBRARIES) and, where some are C++, CXX.
+link = $(eval $(call link-rule,$(1),$(2),$(3),$(strip $(or $(4),CC))))
 define link-rule
 $(1): $(2) $(lists)
 	$$(call say,LD)
-	$(Q)$$(CC) $$(CFLAGS) $$(sanitizer) $$(LDFLAGS) -o $$@ $(2) $(3) \
+	$(Q)$$($(4)) $$(CFLAGS) $$(sanitizer) $$(LDFLAGS) -o $$@ $(2) $(3) \
 		$$(system-libs)
 endef
 
 # An object that left a list must leave what was linked from it.
 lists := $(o).build-lists
 list-values := $(sort $(lib-objs) $(test-objs) $(model-objs) $(foreach p, \
-	$(tools-y) $(samples-y) $(test-progs-y),$($(p)-objs)))
+	$(tools-y) $(samples-y) $(test-progs-y) $(test-cxx-y),$($(p)-objs) \
+	$($(p)-cpp-objs)))
 ifneq ($(list-values),$(strip $(file <$(lists))))
 $(lists): FORCE
 endif
@@ -125,8 +142,10 @@ $(call compile,$(sort $(foreach t,$(tools-y),$($(t)-objs))),user)
 define sample
 $(1)-flags = $$(user-flags) $(call pkg-flags,--cflags,$($(1)-pkgs))
 $$(call compile,$$($(1)-objs),$(1))
-$$(call link,$(o)samples/$(1)/$(1),$$($(1)-objs) $(o)libslabdev.a, \
-	$$($(1)-libs) $(call pkg-flags,--libs,$($(1)-pkgs)))
+$$(call compile-cxx,$$($(1)-cpp-objs),cxx-user)
+$$(call link,$(o)samples/$(1)/$(1),$$($(1)-objs) $$($(1)-cpp-objs) \
+	$(o)libslabdev.a,$$($(1)-libs) $(call pkg-flags,--libs,$($(1)-pkgs)), \
+	$$(if $$($(1)-cpp-objs),CXX,CC))
 endef
 $(foreach s,$(samples-built),$(eval $(call sample,$(s))))
 
@@ -142,6 +161,14 @@ $$(call link,$(o)tests/$(1),$$($(1)-objs) $$($(1)-others) $(lib-objs), \
 	$$($(1)-libs))
 endef
 $(foreach p,$(test-progs-y),$(eval $(call test-prog,$(p))))
+
+# These are programs of a user, in C++.
+define test-cxx-prog
+$(1)-cpp-objs := $(addprefix $(o)tests/,$($(1)-objs))
+$$(call compile-cxx,$$($(1)-cpp-objs),$(or $($(1)-flags),cxx-user))
+$$(call link,$(o)tests/$(1),$$($(1)-cpp-objs) $(o)libslabdev.a,,CXX)
+endef
+$(foreach p,$(test-cxx-y),$(eval $(call test-cxx-prog,$(p))))
 
 # The driver model, once for each age: what differs is its version, and what it
 # exports.
@@ -193,7 +220,7 @@ lib: $(o)libslabdev.a $(o)libslabdev.so.0 $(o)libslabdev.so
 tools: $(tools)
 samples: $(samples)
 tests: $(if $(CONFIG_KUNIT),$(test-run) $(test-progs) $(model-libs) \
-	$(explore))
+	$(explore) $(if $(have-cxx),$(test-cxx)))
 
 lib tests:
 	@:

@@ -8,7 +8,8 @@ made-dirs := $(wildcard $(addprefix $(o),core vmm slab tools samples tests))
 made := $(addprefix $(o),libslabdev.o libslabdev.a libslabdev.so \
 	libslabdev.so.0) \
 	$(tools) $(samples) \
-	$(addprefix $(o)tests/,run $(test-progs-y) $(test-progs-) $(explore-)) \
+	$(addprefix $(o)tests/,run $(test-progs-y) $(test-progs-) $(explore-) \
+		$(test-cxx-)) \
 	$(foreach a,$(model-ages),$(call model-lib-of,$(a)) \
 		$(call model-lib-of,$(a)).map) \
 	$(vars) $(lists) $(o)Documentation/html $(o)tests/explore/lib

@@ -8,9 +8,17 @@ CC := gcc
 endif
 CFLAGS ?= -O2 -g
 
+# Only a sample and tests of slabdev.hpp are C++: without a compiler for it, of
+# the same kind as CC, they are left out.
+ifeq ($(origin CXX),default)
+CXX := $(if $(findstring clang,$(CC)),$(subst clang,clang++,$(CC)),$(if \
+	$(findstring gcc,$(CC)),$(subst gcc,g++,$(CC)),c++))
+endif
+CXXFLAGS ?= $(CFLAGS)
+
 # "make install" after "make CC=clang all" installs what clang made: alone, it
 # uses the variables of the last build. A change of one builds everything again.
-user-vars := CC AR CFLAGS CPPFLAGS LDFLAGS SANITIZE WERROR
+user-vars := CC CXX AR CFLAGS CXXFLAGS CPPFLAGS LDFLAGS SANITIZE WERROR
 vars := $(o).build-vars
 ifeq ($(goals),install)
 -include $(vars)
@@ -48,6 +56,9 @@ inside-flags := $(common-flags) -fPIC $(tls) -include core/prelude.h \
 lib-flags := $(inside-flags) -fvisibility=hidden
 test-flags := $(inside-flags)
 user-flags := $(common-flags) -Iinclude
+cxx-user-flags := -std=c++17 -Wall -Wextra -Wpedantic -Wconversion \
+	-Wnon-virtual-dtor $(if $(filter 1,$(WERROR)),-Werror) $(sanitizer) \
+	-Iinclude
 
 # Sanitizers leave their own symbols undefined in a shared library.
 so-flags := -shared -Wl,-soname,libslabdev.so.0 \

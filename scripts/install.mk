@@ -25,7 +25,7 @@ $(foreach v,prefix exec_prefix bindir libdir includedir mandir pkgconfigdir, \
 endif
 
 include Documentation/Makefile
-headers := $(wildcard include/slabdev/*.h)
+headers := $(wildcard include/slabdev/*.h include/slabdev/*.hpp)
 version = $(shell sed -n 's/^.define SLABDEV_VERSION "\(.*\)"/\1/p' \
 	include/slabdev/base.h)
 man-dir-of = $(mandir)/man$(subst .,,$(suffix $(1)))

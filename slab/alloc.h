@@ -150,6 +150,13 @@ int cache_free_unusual(struct class *c, void *p) __cold;
 /* The same, in an order; the fast path has not touched it. */
 int free_in_order(struct slabdev *sd, void *p, const struct order *o);
 int cache_free_in_order(struct class *c, void *p, const struct order *o);
+/*
+ * free_ended - an object's life has ended: it goes where the order says
+ * @c: its class; NULL: a large one
+ * @note: what note_take() returned; it goes too
+ */
+void free_ended(struct slabdev *sd, struct class *c, u64 offset,
+		const struct order *o, struct note *note);
 /* The object's life has ended, but its sheaf is full. */
 int free_taken(struct class *c, slot_t slot, u64 size) __cold;
 
@@ -157,6 +164,12 @@ int free_taken(struct class *c, slot_t slot, u64 size) __cold;
 int __must_check cache_check(const struct class *c, const char *call);
 /* Book a failed allocation and set errno; NULL. @c may be NULL. */
 void *alloc_failed(struct slabdev *sd, struct class *c, int err) __cold;
+
+/* ---- api.c ------------------------------------------------------------ */
+
+/* slabdev_alloc_ex() as @call. */
+void *alloc_req(struct slabdev *sd, size_t size, const struct slabdev_req *req,
+		const char *call);
 
 /* ---- large.c ---------------------------------------------------------- */
 
@@ -204,6 +217,7 @@ enum place_kind {
 	PLACE_FOREIGN,	/* no address of the space */
 	PLACE_UNUSED,	/* of the space, but in no slab or object */
 	PLACE_SLACK,	/* in a slab's tail */
+	PLACE_ARENA,	/* in an arena that is no object */
 	PLACE_OBJECT,	/* in an object of a class */
 	PLACE_LARGE,	/* in a large object */
 	PLACE_GONE,	/* where an object began whose slab or run is gone */

@@ -96,15 +96,15 @@ static void *zero(struct slabdev *sd, void *p, size_t size,
 	return alloc_failed(sd, NULL, err);
 }
 
-static void *alloc_req(struct slabdev *sd, size_t size,
-		       const struct slabdev_req *user_req)
+void *alloc_req(struct slabdev *sd, size_t size,
+		const struct slabdev_req *user_req, const char *call)
 {
 	struct slabdev_req req = SLABDEV_REQ_INIT;
 	struct order o;
 	void *p;
 	int err;
 
-	err = space_check(sd, "slabdev_alloc_ex");
+	err = space_check(sd, call);
 	if (err)
 		return fail(err);
 	err = copy_struct_from_user(&req, sizeof(req), user_req, "req");
@@ -126,7 +126,7 @@ void *slabdev_alloc_ex(struct slabdev *sd, size_t size,
 		       const struct slabdev_req *req)
 {
 	watch_site(sd);
-	return alloc_req(sd, size, req);
+	return alloc_req(sd, size, req, "slabdev_alloc_ex");
 }
 
 void *slabdev_alloc_aligned(struct slabdev *sd, size_t size, size_t align)
@@ -137,7 +137,7 @@ void *slabdev_alloc_aligned(struct slabdev *sd, size_t size, size_t align)
 	if (!align)
 		return fail(error_set(-EINVAL, "an alignment of 0"));
 	watch_site(sd);
-	return alloc_req(sd, size, &req);
+	return alloc_req(sd, size, &req, "slabdev_alloc_aligned");
 }
 
 void *slabdev_zalloc(struct slabdev *sd, size_t size)
@@ -146,7 +146,7 @@ void *slabdev_zalloc(struct slabdev *sd, size_t size)
 
 	req.flags = SLABDEV_REQ_ZERO;
 	watch_site(sd);
-	return alloc_req(sd, size, &req);
+	return alloc_req(sd, size, &req, "slabdev_zalloc");
 }
 
 void *slabdev_alloc_array(struct slabdev *sd, size_t n, size_t size)
@@ -209,6 +209,7 @@ size_t slabdev_size_roundup(struct slabdev *sd, size_t size)
 
 /* ---- Realloc ---------------------------------------------------------- */
 
+/* It is no live object, or one that has an owner. */
 static int refuse(struct slabdev *sd, const void *p)
 {
 	u32 side = visit_begin(sd);
@@ -220,7 +221,7 @@ static int refuse(struct slabdev *sd, const void *p)
 	lookup(sd, p, &at);
 	was_object = at.kind == PLACE_GONE ||
 		     ((at.kind == PLACE_OBJECT || at.kind == PLACE_LARGE) &&
-		      at.start);
+		      at.start && !at.live);
 	err = bad_free(&r, sd, NULL, p, &at, was_object ? -EALREADY : -EINVAL);
 	visit_end(sd, side);
 	report_end(&r);
@@ -325,7 +326,7 @@ static void *resize(struct slabdev *sd, void *p, size_t size,
 
 	if (!p)
 		return size ? alloc_any(sd, size, 0, 0, o) : fail(0);
-	if (!lookup_live(sd, p, &at))
+	if (!lookup_live(sd, p, &at) || note_refuses(sd, at.object) == -EINVAL)
 		return fail(refuse(sd, p));
 	if (at.class && at.class->rec->type == SLABDEV_SEG_CACHE)
 		return fail(error_set(-EINVAL, "%p is an object of cache %s: "

@@ -228,5 +228,5 @@ int slabdev_use(struct slabdev *sd, void *p, slabdev_stream_t stream)
 			return 0;
 		o.handle = sd->stream;
 	}
-	return watch_use(sd, note_use(sd, &at, &o), p, o.handle);
+	return watch_use(sd, note_use(sd, at.object, &o), p, o.handle);
 }

@@ -49,6 +49,18 @@ static int check_cuda_attr(const struct slabdev_attr *attr)
 	return 0;
 }
 
+int attr_check_name(const char *name, const char *what)
+{
+	size_t i;
+
+	for (i = 0; name && name[i]; i++)
+		if ((unsigned char)name[i] < ' ' || name[i] == 0x7f)
+			return error_set(-EINVAL, "%s: character %zu is a "
+					 "control character, and would garble "
+					 "reports", what, i + 1);
+	return 0;
+}
+
 static int check_attr(const struct slabdev_attr *attr)
 {
 	int err;
@@ -64,7 +76,9 @@ static int check_attr(const struct slabdev_attr *attr)
 		return error_set(-EINVAL, "attr.policy.flags %#x has bits that "
 				 "this version does not know",
 				 attr->policy.flags);
-	err = check_limit(attr);
+	err = attr_check_name(attr->name, "attr.name");
+	if (!err)
+		err = check_limit(attr);
 	if (!err)
 		err = rank_check_attr(attr);
 	return err ? err : check_cuda_attr(attr);

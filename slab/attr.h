@@ -15,4 +15,7 @@ struct params;
 int __must_check attr_read(struct slabdev_attr *attr, const struct params **p,
 			   const struct slabdev_attr *user_attr);
 
+/* A name that reports will print; @what is said of it. NULL is fine. */
+int __must_check attr_check_name(const char *name, const char *what);
+
 #endif /* SLAB_ATTR_H */

@@ -25,7 +25,7 @@ int bad_free(struct report *r, struct slabdev *sd, const struct class *c,
 #define PLACE_TEXT_MAX 256
 
 /* One line on what is at a place, as reports and slabdev_explain() say it. */
-void describe_place(const struct slabdev *sd, const void *p,
+void describe_place(struct slabdev *sd, const void *p,
 		    const struct place *at, char *buf, size_t len);
 
 #endif /* SLAB_BADFREE_H */

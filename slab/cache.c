@@ -20,6 +20,7 @@
 #include "slab/debug_set.h"
 #include "slab/hazard_watch.h"
 #include "slab/heap.h"
+#include "slab/miss.h"
 #include "slab/live.h"
 #include "slab/pending.h"
 #include "slab/probe.h"
@@ -370,14 +371,17 @@ static int collect_slots(struct heap *h, struct class *c, size_t n, void **p)
 	struct bin *b = heap_bin(h, c);
 	u64 refills = 0;
 	slot_t slot;
+	u32 before;
 	size_t i;
 	int from;
 
 	for (i = 0; i < n; i++) {
 		if (!b || !sheaf_pop(h, b, &slot)) {
+			before = miss_begin(c->sd);
 			from = order_get_one(h, c, 0, &o, &slot);
 			if (from < 0)
 				goto put_back;
+			miss_end(c->sd, before, c->object_size);
 			refills += (u64)from;
 		}
 		p[i] = to_ptr(slot);

@@ -122,7 +122,7 @@ static int note_fill(struct slabdev *sd, const struct class *c, const void *p,
 	    (o->stream && load_acquire(&o->stream->graph)) ||
 	    !(c ? zone_is_filled(c, size) : sd->large_zone))
 		return 0;
-	return lookup_live(sd, p, &at) ? note_use(sd, &at, o) : 0;
+	return lookup_live(sd, p, &at) ? note_use(sd, at.object, o) : 0;
 }
 
 int debug_began_slow(struct slabdev *sd, struct class *c, const void *p,

@@ -49,12 +49,12 @@ static unsigned long long addr(const struct subject *o, u64 offset)
 
 /* ---- Bytes -------------------------------------------------------------- */
 
-static void dump_line(struct report *r, const struct subject *o,
-		      const char *label, u64 offset, u64 n)
+static void dump_line(struct report *r, struct peek *k, const char *label,
+		      u64 offset, u64 n)
 {
 	char hex[3 * LINE_BYTES + 1] = "", text[LINE_BYTES + 1] = "";
 	u8 byte[LINE_BYTES];
-	u64 i, got = peek_copy(o->peek, byte, offset, n);
+	u64 i, got = peek_copy(k, byte, offset, n);
 
 	for (i = 0; i < got; i++) {
 		snprintf(hex + 3 * i, 4, " %02x", byte[i]);
@@ -63,14 +63,14 @@ static void dump_line(struct report *r, const struct subject *o,
 	}
 	if (got)
 		report_line(r, "%-8s %016llx:%-48s  %s", label,
-			    addr(o, offset), hex, text);
+			    (unsigned long long)space_addr(k->sd, offset), hex,
+			    text);
 }
 
-/* Lines of what is from @from to @to, those about the damage if it is there. */
-static void dump(struct report *r, const struct subject *o, const char *label,
-		 u64 from, u64 to)
+void debug_report_bytes(struct report *r, struct peek *k,
+			const struct damage *d, const char *label, u64 from,
+			u64 to)
 {
-	const struct damage *d = o->damage;
 	u32 lines;
 
 	if (d->first >= from && d->first < to &&
@@ -78,10 +78,15 @@ static void dump(struct report *r, const struct subject *o, const char *label,
 		from += ((d->first - from) / LINE_BYTES - LINES_BEFORE) *
 			LINE_BYTES;
 	for (lines = 0; from < to && lines < LINES; lines++) {
-		dump_line(r, o, label, from,
-			  min(to - from, (u64)LINE_BYTES));
+		dump_line(r, k, label, from, min(to - from, (u64)LINE_BYTES));
 		from += LINE_BYTES;
 	}
+}
+
+static void dump(struct report *r, const struct subject *o, const char *label,
+		 u64 from, u64 to)
+{
+	debug_report_bytes(r, o->peek, o->damage, label, from, to);
 }
 
 static void dump_bytes(struct report *r, const struct subject *o)

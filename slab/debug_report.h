@@ -11,6 +11,8 @@
 #include "slab/peek.h"
 #include "slab/zone.h"
 
+struct report;
+
 enum found {
 	FOUND_FREED,		/* when the object had been freed */
 	FOUND_LEAVING,		/* when it left the quarantine */
@@ -26,5 +28,11 @@ void debug_report(struct peek *k, struct class *c, slot_t slot,
 /* The same for the zone of a large object of @size bytes at @offset. */
 void debug_report_large(struct peek *k, u64 offset, u64 size,
 			const struct damage *d, enum found found);
+
+/* Lines of the bytes from offset @from to @to, those about the damage if it is
+ * there. */
+void debug_report_bytes(struct report *r, struct peek *k,
+			const struct damage *d, const char *label, u64 from,
+			u64 to);
 
 #endif /* SLAB_DEBUG_REPORT_H */

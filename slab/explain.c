@@ -17,6 +17,7 @@
 #include "slab/alloc.h"
 #include "slab/badfree.h"
 #include "slab/note.h"
+#include "slab/own.h"
 #include "slab/space.h"
 #include "slab/visit.h"
 
@@ -72,11 +73,22 @@ static void say_comm(struct question *q, const struct place *at)
 		    "(SLABDEV_REQ_COMM)");
 }
 
+static void say_owner(struct slabdev *sd, struct question *q,
+		      const struct place *at)
+{
+	struct owner owner;
+
+	if (own_find(sd, at->object, &owner))
+		say(q, "\n  owner: %s, which %s gives back", owner.text,
+		    owner.call);
+}
+
 static void say_ways(struct slabdev *sd, struct question *q,
 		     const struct place *at)
 {
 	char text[512] = "";
 
+	say_owner(sd, q, at);
 	say_export(sd, q, at);
 	vmm_describe_ways(&sd->vmm, at->object, text, sizeof(text));
 	say(q, "%s", text);
@@ -97,7 +109,9 @@ static bool explain_in(struct slabdev *sd, void *arg)
 	backing = space_backing(sd);
 	if (at.kind != PLACE_FOREIGN && *backing)
 		say(q, " (%s: %s)", sd->spec, backing);
-	if (at.live && !READ_ONCE(sd->dead))
+	if (at.kind == PLACE_ARENA)
+		say(q, "\n  export: no, an arena's memory comes and goes");
+	else if (at.live && !READ_ONCE(sd->dead))
 		say_ways(sd, q, &at);
 	visit_end(sd, side);
 	if (at.kind == PLACE_FOREIGN)

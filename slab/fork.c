@@ -7,11 +7,13 @@
 #include "core/depot.h"
 #include "core/log.h"
 #include "slab/alloc.h"
+#include "slab/arena.h"
 #include "slab/barn.h"
 #include "slab/class.h"
 #include "slab/comm.h"
 #include "slab/fork.h"
 #include "slab/guard.h"
+#include "slab/token.h"
 #include "slab/hazard.h"
 #include "slab/health.h"
 #include "slab/heap.h"
@@ -64,6 +66,7 @@ static void for_each_metapool(struct slabdev *sd, void (*fn)(struct lock *l))
 	fn(&sd->stream_pool.lock);
 	fn(&sd->pending_pool.lock);
 	fn(&sd->note_pool.lock);
+	fn(&sd->work_pool.lock);
 	fn(&sd->graph_pool.lock);
 	fn(&sd->peek_pool.lock);
 	fn(&sd->quarantine_pool.lock);
@@ -119,6 +122,7 @@ static void lock_everything(void)
 	hazard_lock_for_fork();
 	guard_lock_for_fork();
 	thread_fork_prepare();
+	tokens_lock_for_fork();
 	depot_lock_for_fork();
 	log_fork_prepare();
 }
@@ -138,6 +142,7 @@ static void unlock_in_parent(void)
 	space_each_for_fork(segments_in_parent);
 	log_fork_done();
 	depot_unlock_for_fork();
+	tokens_unlock_for_fork();
 	thread_fork_parent();
 	guard_unlock_for_fork();
 	hazard_unlock_for_fork(false);
@@ -151,6 +156,7 @@ static void unlock_in_parent(void)
 static void give_up(struct slabdev *sd)
 {
 	heap_abandon(sd);
+	arenas_abandon(sd);
 	segments_privatize(sd);
 	space_orphan(sd);
 }
@@ -249,6 +255,7 @@ static void rebuild(struct slabdev *sd)
 	WRITE_ONCE(sd->rec->out_bytes, 0);
 	WRITE_ONCE(sd->rec->large_bytes, 0);
 	WRITE_ONCE(sd->rec->large_slack, 0);
+	arenas_adopt(sd);
 	adopt_mappings(sd);
 	for (slice = pool_next_run(sd, 0, &n); slice != RANGE_NONE;
 	     slice = pool_next_run(sd, slice + n, &n))
@@ -262,6 +269,7 @@ static void recover_in_child(void)
 	space_each_for_fork(take_over);
 	log_fork_done();
 	depot_unlock_for_fork();
+	tokens_unlock_for_fork();
 	thread_fork_child();
 	guard_unlock_for_fork();
 	hazard_unlock_for_fork(true);

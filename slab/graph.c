@@ -67,33 +67,33 @@ static void unbook(struct slabdev *sd, u64 offset)
 		pending_unbook_large(sd, (u32)(offset >> SLICE_SHIFT));
 }
 
-static bool has_graph(const struct note *n, const struct graph *g)
+static bool has_graph(const struct note_work *w, const struct graph *g)
 {
 	u32 i;
 
-	for (i = 0; i < n->nr_graphs; i++)
-		if (n->graph[i] == g)
+	for (i = 0; w && i < w->nr_graphs; i++)
+		if (w->graph[i] == g)
 			return true;
 	return false;
 }
 
-int graph_join_locked(struct graph *g, struct note *n)
+int graph_join(struct graph *g, struct note_work *w)
 {
-	if (has_graph(n, g))
+	if (has_graph(w, g))
 		return 0;
-	if (n->nr_graphs == NOTE_GRAPHS)
+	if (w->nr_graphs == NOTE_GRAPHS)
 		return -ENOSPC;
-	n->graph[n->nr_graphs++] = g;
+	w->graph[w->nr_graphs++] = g;
 	return 0;
 }
 
-static void leave(struct note *n, const struct graph *g)
+static void leave(struct note_work *w, const struct graph *g)
 {
 	u32 i;
 
-	for (i = 0; i < n->nr_graphs; i++)
-		if (n->graph[i] == g) {
-			n->graph[i] = n->graph[--n->nr_graphs];
+	for (i = 0; i < w->nr_graphs; i++)
+		if (w->graph[i] == g) {
+			w->graph[i] = w->graph[--w->nr_graphs];
 			return;
 		}
 }
@@ -104,7 +104,7 @@ struct graph *graph_of_free(const struct order *o, const struct note *n)
 
 	if (o->stream)
 		g = load_acquire(&o->stream->graph);
-	return g || !n || !n->nr_graphs ? g : n->graph[0];
+	return g || !n || !n->work->nr_graphs ? g : n->work->graph[0];
 }
 
 /* Of a graph that has the object: others may have it too. */
@@ -116,16 +116,27 @@ static void push_locked(struct graph *g, struct note *n)
 
 /* Is all work on it, but the graph's, known to come before the free? */
 static bool is_freed_in(const struct graph *g, const struct order *o,
-			const struct note *n)
+			const struct note_work *w)
 {
 	u32 i;
 
 	if (!g->stream || o->stream != g->stream)
 		return false;
-	for (i = 0; i < n->nr; i++)
-		if (n->use[i].stream != o->handle)
+	for (i = 0; i < w->nr; i++)
+		if (w->use[i].stream != o->handle)
 			return false;
 	return true;
+}
+
+/* A note with work, of an object that needed none before; NULL: no memory. */
+static struct note *note_for(struct slabdev *sd)
+{
+	struct note *n = metapool_alloc(&sd->note_pool);
+
+	if (!n || note_work(sd, n))
+		return n;
+	note_free(sd, n);
+	return NULL;
 }
 
 void graph_put(struct graph *g, const struct order *o, u64 offset,
@@ -135,19 +146,19 @@ void graph_put(struct graph *g, const struct order *o, u64 offset,
 
 	book(sd, offset);
 	if (!n)
-		n = metapool_alloc(&sd->note_pool);
+		n = note_for(sd);
 	if (!n) {
 		pr_warn("space %s: no host memory to remember what a graph "
 			"holds: it stays pending for ever", sd->name);
 		return;
 	}
 	n->offset = offset;
-	n->elsewhere = !is_freed_in(g, o, n);
+	n->work->elsewhere = !is_freed_in(g, o, n->work);
 	note_forget_uses(sd, n);
 	lock_acquire(&sd->notes.lock);
 	/* What more graphs than there is room for have, the first one holds. */
-	if (graph_join_locked(g, n))
-		g = n->graph[0];
+	if (graph_join(g, n->work))
+		g = n->work->graph[0];
 	push_locked(g, n);
 	lock_release(&sd->notes.lock);
 }
@@ -173,7 +184,7 @@ static bool take_held(struct graph *g, const struct class *c, u64 usable,
 
 	lock_acquire(&sd->notes.lock);
 	for (at = &g->held; (n = *at); at = &n->next)
-		if (n->nr_graphs == 1 && !n->elsewhere &&
+		if (n->work->nr_graphs == 1 && !n->work->elsewhere &&
 		    is_wanted(sd, n->offset, c, usable, align))
 			break;
 	if (n)
@@ -200,16 +211,20 @@ u32 graph_take_large(struct graph *g, u64 usable, u64 align)
 int graph_own(struct graph *g, u64 offset)
 {
 	struct slabdev *sd = g->sd;
-	struct place at = { .object = offset };
+	struct note_work *w = NULL;
 	struct note *n;
 
 	lock_acquire(&sd->notes.lock);
-	n = note_get_locked(sd, &at);
-	/* It is new: there is room. */
+	n = note_get_locked(sd, offset);
 	if (n)
-		graph_join_locked(g, n);
+		w = note_work(sd, n);
+	/* It is new: there is room. */
+	if (w)
+		(void)graph_join(g, w);
+	else if (n)
+		note_put_locked(sd, n);
 	lock_release(&sd->notes.lock);
-	return n ? 0 : error_set(-ENOMEM, "%s: no host memory for a note on "
+	return w ? 0 : error_set(-ENOMEM, "%s: no host memory for a note on "
 				 "an object", sd->name);
 }
 
@@ -297,12 +312,12 @@ static void vacate(struct slabdev *sd, struct stream *st)
 	lock_release(&sd->streams.lock);
 }
 
-static bool is_used_on(const struct note *n, slabdev_stream_t stream)
+static bool is_used_on(const struct note_work *w, slabdev_stream_t stream)
 {
 	u32 i;
 
-	for (i = 0; i < n->nr; i++)
-		if (n->use[i].stream == stream)
+	for (i = 0; w && i < w->nr; i++)
+		if (w->use[i].stream == stream)
 			return true;
 	return false;
 }
@@ -317,8 +332,8 @@ static void adopt_used(struct slabdev *sd, struct note *n, void *arg)
 	struct graph *g = arg;
 
 	(void)sd;
-	if (is_used_on(n, g->stream->handle))
-		(void)graph_join_locked(g, n);
+	if (is_used_on(n->work, g->stream->handle))
+		(void)graph_join(g, n->work);
 }
 
 static void link_graph(struct slabdev *sd, struct graph *g)
@@ -429,9 +444,9 @@ int slabdev_capture_end(struct slabdev_graph *graph)
 
 static void disown(struct slabdev *sd, struct note *n, void *arg)
 {
-	if (!has_graph(n, arg))
+	if (!has_graph(n->work, arg))
 		return;
-	leave(n, arg);
+	leave(n->work, arg);
 	note_put_locked(sd, n);
 }
 
@@ -470,9 +485,9 @@ static void leave_held_locked(struct graph *g, struct graph *h)
 
 	while ((n = h->held)) {
 		h->held = n->next;
-		leave(n, g);
-		if (h == g && n->nr_graphs) {
-			push_locked(n->graph[0], n);
+		leave(n->work, g);
+		if (h == g && n->work->nr_graphs) {
+			push_locked(n->work->graph[0], n);
 			continue;
 		}
 		n->next = keep;

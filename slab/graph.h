@@ -27,6 +27,7 @@
 #define GET_FOR_GRAPH (GET_QUIET | GET_NO_WAIT | GET_STILL)
 
 struct note;
+struct note_work;
 
 /* struct slabdev_graph is one; it has no members of its own. */
 struct graph {
@@ -48,8 +49,9 @@ int __must_check graph_own(struct graph *g, u64 offset);
 /* Who holds an object with note @n (or NULL) that is freed in order @o; NULL:
  * nobody. */
 struct graph *graph_of_free(const struct order *o, const struct note *n);
-/* A graph gets the object too. 0, or -ENOSPC. Notes lock. */
-int graph_join_locked(struct graph *g, struct note *n);
+/* A graph gets the object too, whose note has @w. 0, or -ENOSPC. Notes lock, or
+ * nobody else has the note. */
+int graph_join(struct graph *g, struct note_work *w);
 /* Hold the object that was freed in order @o. @n: what was noted of it, which
  * is the graph's then, or NULL. */
 void graph_put(struct graph *g, const struct order *o, u64 offset,

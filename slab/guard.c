@@ -14,6 +14,7 @@
 #include "slab/guard_zone.h"
 #include "slab/hazard_watch.h"
 #include "slab/heap.h"
+#include "slab/miss.h"
 #include "slab/probe.h"
 #include "slab/trace.h"
 #include "slab/track.h"
@@ -213,6 +214,7 @@ static void began(const struct making *m)
 
 	if (!IS_ENABLED(CONFIG_SLAB_DEBUG))
 		debug = 0;
+	miss_book(m->sd, m->size);
 	if (debug & DEBUG_USER)
 		track_alloc(m->sd, NULL, object_offset(m), m->size, m->o);
 	if (debug & DEBUG_TRACE)

@@ -4,6 +4,7 @@
 
 #include "core/log.h"
 #include "core/os.h"
+#include "slab/arena.h"
 #include "slab/guard.h"
 #include "slab/health.h"
 #include "slab/steal.h"
@@ -41,6 +42,7 @@ void space_orphan(struct slabdev *sd)
 	WRITE_ONCE(sd->free_slots, 0);
 	sd->orphaned = true;
 	WRITE_ONCE(sd->dead, true);
+	arenas_stop(sd);
 }
 
 static bool die(struct slabdev *sd)
@@ -79,6 +81,7 @@ int space_failed(struct slabdev *sd, int err)
 		return err;
 	error_save(text);
 	if (vmm_health(&sd->vmm) && die(sd)) {
+		arenas_stop(sd);
 		report_death(sd);
 		guard_report_suspects(sd);
 		/* Pairs with put_sheaves(): whoever has not seen the change

@@ -21,6 +21,7 @@
 #include "slab/guard.h"
 #include "slab/hazard_watch.h"
 #include "slab/heap.h"
+#include "slab/miss.h"
 #include "slab/note.h"
 #include "slab/pending.h"
 #include "slab/probe.h"
@@ -178,6 +179,7 @@ void *large_alloc(struct slabdev *sd, u64 size, u64 align, unsigned int flags,
 		  const struct order *o)
 {
 	struct class *c = sd->class[CLASS_LARGE];
+	u32 before = miss_begin(sd);
 	void *p;
 	int err;
 
@@ -190,8 +192,10 @@ void *large_alloc(struct slabdev *sd, u64 size, u64 align, unsigned int flags,
 		heap_uncount(heap_get(sd), c, size);
 		return alloc_failed(sd, c, err);
 	}
-	if (p)
+	if (p) {
+		miss_end(sd, before, size);
 		probe_alloc(sd, p, size);
+	}
 	return watch_alloc(sd, p, large_roundup(size), o);
 }
 
@@ -241,8 +245,8 @@ void large_free(struct slabdev *sd, u64 offset, const struct order *o,
 		return;
 	}
 	if (note || !order_is_bound(o) || has_to_wait(sd, slice))
-		pending_add_large(sd, slice, o, note ? note->use : NULL,
-				  note ? note->nr : 0);
+		pending_add_large(sd, slice, o, note ? note->work->use : NULL,
+				  note ? note->work->nr : 0);
 	else
 		large_give_back(sd, slice, sd->domain);
 	if (note)

@@ -4,6 +4,7 @@
 #include "slab/class.h"
 #include "slab/guard.h"
 #include "slab/live.h"
+#include "slab/own.h"
 #include "slab/segment.h"
 #include "slab/track.h"
 #include "slab/visit.h"
@@ -89,11 +90,14 @@ static void tell_object(struct report *r, struct slabdev *sd,
 {
 	const char *name = at->class ? at->class->rec->name : "large";
 	char by[TRACK_LINE_MAX];
+	struct owner owner;
 
 	track_describe(r, sd, at->object, by);
-	report_line(r, "Object %p size=%llu %s%s%s",
+	(void)own_find(sd, at->object, &owner);
+	report_line(r, "Object %p size=%llu %s%s%s%s%s",
 		    to_ptr(space_addr(sd, at->object)),
-		    (unsigned long long)at->size, name, *by ? " " : "", by);
+		    (unsigned long long)at->size, name,
+		    owner.kind ? " of " : "", owner.text, *by ? " " : "", by);
 }
 
 void live_report(struct slabdev *sd, struct class *c, const char *doing)

@@ -9,6 +9,7 @@
  */
 #include "core/overflow.h"
 #include "slab/alloc.h"
+#include "slab/arena.h"
 #include "slab/class.h"
 #include "slab/guard.h"
 #include "slab/tiny.h"
@@ -124,7 +125,10 @@ void lookup(struct slabdev *sd, const void *p, struct place *at)
 		lookup_large(sd, at);
 		break;
 	case SLAB_NONE:
-		lookup_gone(sd, at);
+		if (arenas_have(sd, p, &at->live))
+			at->kind = PLACE_ARENA;
+		else
+			lookup_gone(sd, at);
 		break;
 	}
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "core/log.h"
+#include "core/os.h"
 #include "slab/class.h"
 #include "slab/debug.h"
 #include "slab/graph.h"
@@ -10,28 +11,88 @@
 #include "slab/pending.h"
 #include "slab/tiny.h"
 
-#define NR_BUCKETS 4096u
+#define RESTORE_US 20u
+#define MIN_BUCKETS 512u
+#define MAX_BUCKETS (1u << 22)
 
 void notes_init(struct slabdev *sd)
 {
 	lock_init(&sd->notes.lock, LOCK_NOTES, "notes");
 	metapool_init(&sd->note_pool, sizeof(struct note), "notes");
+	metapool_init(&sd->work_pool, sizeof(struct note_work), "note work");
 	list_init(&sd->graphs);
 }
 
 void notes_fini(struct slabdev *sd)
 {
 	resv_fini(&sd->notes.buckets);
+	metapool_fini(&sd->work_pool);
 	metapool_fini(&sd->note_pool);
 	lock_fini(&sd->notes.lock);
 }
 
-static struct note **bucket(const struct slabdev *sd, u64 offset)
+/* ---- The table ---------------------------------------------------------- */
+
+/*
+ * With between 2^k and 2^(k+1) buckets, k bits of the hash are the number of
+ * the bucket; one that has been split already, by one bit more.
+ */
+static u32 bucket_number(u64 offset, u32 nr)
 {
 	u64 hash = (offset >> 4) * UINT64_C(0x9e3779b97f4a7c15);
+	u32 half = 1u << (31 - __builtin_clz(nr));
+	u32 i = (u32)(hash >> 32) & (2 * half - 1);
 
-	return (struct note **)(void *)sd->notes.buckets.base +
-	       (hash >> 32) % NR_BUCKETS;
+	return i < nr ? i : i - half;
+}
+
+static struct note **bucket_at(const struct slabdev *sd, u32 i)
+{
+	return (struct note **)(void *)sd->notes.buckets.base + i;
+}
+
+static struct note **bucket(const struct slabdev *sd, u64 offset)
+{
+	return bucket_at(sd, bucket_number(offset, sd->notes.nr_buckets));
+}
+
+/* The buckets come with the first note. */
+static bool have_buckets(struct slabdev *sd)
+{
+	struct resv *r = &sd->notes.buckets;
+
+	if (sd->notes.nr_buckets)
+		return true;
+	if (!r->base && resv_init(r, MAX_BUCKETS * sizeof(struct note *),
+				  MIN_BUCKETS * sizeof(struct note *)))
+		return false;
+	if (resv_grow(r, MIN_BUCKETS * sizeof(struct note *)))
+		return false;
+	sd->notes.nr_buckets = MIN_BUCKETS;
+	return true;
+}
+
+/* One bucket more, if there is memory: it shares the notes of another one. */
+static void split_bucket(struct slabdev *sd)
+{
+	u32 nr = sd->notes.nr_buckets;
+	struct note **from, **to, *n;
+
+	if (nr == MAX_BUCKETS ||
+	    resv_grow(&sd->notes.buckets, (nr + 1) * sizeof(struct note *)))
+		return;
+	sd->notes.nr_buckets = nr + 1;
+	from = bucket_at(sd, nr - (1u << (31 - __builtin_clz(nr))));
+	to = bucket_at(sd, nr);
+	while ((n = *from)) {
+		if (bucket(sd, n->offset) != to) {
+			from = &n->next;
+			continue;
+		}
+		*from = n->next;
+		n->next = *to;
+		*to = n;
+	}
 }
 
 /* The place in its bucket of the object's note; NULL: it has none. */
@@ -75,43 +136,65 @@ static u32 plain_code(const struct slabdev *sd, u64 offset)
 
 /* ---- Making and unmaking ------------------------------------------------ */
 
-/* The buckets come with the first note. */
-static bool have_buckets(struct slabdev *sd)
+static struct note *new_locked(struct slabdev *sd)
 {
-	struct resv *r = &sd->notes.buckets;
-	size_t bytes = NR_BUCKETS * sizeof(struct note *);
-
-	if (r->base)
-		return true;
-	if (resv_init(r, bytes, bytes))
-		return false;
-	if (!resv_grow(r, bytes))
-		return true;
-	resv_fini(r);
-	*r = (struct resv){ 0 };
-	return false;
+	return have_buckets(sd) ? metapool_alloc(&sd->note_pool) : NULL;
 }
 
-struct note *note_get_locked(struct slabdev *sd, const struct place *at)
+struct note *note_new(struct slabdev *sd)
 {
-	struct note *n = note_find_locked(sd, at->object);
+	struct note *n;
+
+	lock_acquire(&sd->notes.lock);
+	n = new_locked(sd);
+	lock_release(&sd->notes.lock);
+	return n;
+}
+
+static void link_locked(struct slabdev *sd, u64 offset, struct note *n)
+{
 	struct note **first;
 
-	if (n)
-		return n;
-	if (!have_buckets(sd))
-		return NULL;
-	n = metapool_alloc(&sd->note_pool);
-	if (!n)
-		return NULL;
-	n->offset = at->object;
-	first = bucket(sd, at->object);
+	if (sd->notes.nr >= sd->notes.nr_buckets)
+		split_bucket(sd);
+	n->offset = offset;
+	first = bucket(sd, offset);
 	n->next = *first;
 	*first = n;
 	WRITE_ONCE(sd->notes.nr, sd->notes.nr + 1);
-	if (plain_code(sd, at->object) != CODE_NONE)
-		set_tag(sd, at->object, CODE_NOTED);
+	if (plain_code(sd, offset) != CODE_NONE)
+		set_tag(sd, offset, CODE_NOTED);
+}
+
+struct note *note_set_locked(struct slabdev *sd, u64 offset, struct note *spare)
+{
+	struct note *n = note_find_locked(sd, offset);
+
+	if (n) {
+		note_free(sd, spare);
+		return n;
+	}
+	link_locked(sd, offset, spare);
+	return spare;
+}
+
+struct note *note_get_locked(struct slabdev *sd, u64 offset)
+{
+	struct note *n = note_find_locked(sd, offset);
+
+	if (n)
+		return n;
+	n = new_locked(sd);
+	if (n)
+		link_locked(sd, offset, n);
 	return n;
+}
+
+struct note_work *note_work(struct slabdev *sd, struct note *n)
+{
+	if (!n->work)
+		n->work = metapool_alloc(&sd->work_pool);
+	return n->work;
 }
 
 static struct note *unlink_locked(struct slabdev *sd, struct note **at)
@@ -123,19 +206,34 @@ static struct note *unlink_locked(struct slabdev *sd, struct note **at)
 	return n;
 }
 
+static void free_work(struct slabdev *sd, struct note *n)
+{
+	if (n->work)
+		metapool_free(&sd->work_pool, n->work);
+	n->work = NULL;
+}
+
 void note_free(struct slabdev *sd, struct note *n)
 {
+	free_work(sd, n);
 	metapool_free(&sd->note_pool, n);
 }
 
 void note_forget_uses(struct slabdev *sd, struct note *n)
 {
+	struct note_work *w = n->work;
 	u32 i;
 
-	for (i = 0; i < n->nr; i++)
-		if (!n->use[i].stream)
-			vmm_event_destroy(&sd->vmm, n->use[i].event);
-	n->nr = 0;
+	for (i = 0; w && i < w->nr; i++)
+		if (!w->use[i].stream)
+			vmm_event_destroy(&sd->vmm, w->use[i].event);
+	if (w)
+		w->nr = 0;
+}
+
+static bool is_busy(const struct note *n)
+{
+	return n->work && (n->work->nr_graphs || n->work->nr);
 }
 
 void note_put_locked(struct slabdev *sd, struct note *n)
@@ -143,7 +241,10 @@ void note_put_locked(struct slabdev *sd, struct note *n)
 	u64 offset = n->offset;
 	u32 code;
 
-	if (n->nr_graphs || n->exports || n->nr)
+	if (is_busy(n))
+		return;
+	free_work(sd, n);
+	if (n->exports || n->owner_kind || n->number)
 		return;
 	note_free(sd, unlink_locked(sd, find_locked(sd, offset)));
 	code = plain_code(sd, offset);
@@ -151,18 +252,91 @@ void note_put_locked(struct slabdev *sd, struct note *n)
 		set_tag(sd, offset, code);
 }
 
+struct note *note_take_locked(struct slabdev *sd, struct note *n)
+{
+	unlink_locked(sd, find_locked(sd, n->offset));
+	if (is_busy(n))
+		return n;
+	note_free(sd, n);
+	return NULL;
+}
+
 struct note *note_take(struct slabdev *sd, u64 offset)
 {
-	struct note **at, *n = NULL;
+	struct note *n;
 
 	if (!notes_any(sd))
 		return NULL;
 	lock_acquire(&sd->notes.lock);
-	at = find_locked(sd, offset);
-	if (at)
-		n = unlink_locked(sd, at);
+	n = note_find_locked(sd, offset);
+	if (n)
+		n = note_take_locked(sd, n);
 	lock_release(&sd->notes.lock);
 	return n;
+}
+
+/* True: it was live until now. */
+static bool end_life(struct slabdev *sd, u64 offset)
+{
+	struct class *c = class_at(sd, offset);
+	slot_t slot;
+
+	if (c && class_is_tiny(c))
+		return !tiny_take(c, offset, &slot);
+	return tag_is_live(tag_take(&sd->tags[offset >> GRANULE_SHIFT]));
+}
+
+static int end_locked(struct slabdev *sd, u64 offset, u64 number,
+		      struct note **note)
+{
+	struct note *n = note_find_locked(sd, offset);
+
+	*note = NULL;
+	if (!n || (number ? n->number != number : !n->owner_kind))
+		return -EALREADY;
+	if (number && n->owner_kind)
+		return -EINVAL;
+	if (n->exports)
+		return -EBUSY;
+	if (!end_life(sd, offset))
+		return number ? -EALREADY : -EAGAIN;
+	*note = note_take_locked(sd, n);
+	return 0;
+}
+
+int note_end(struct slabdev *sd, u64 offset, u64 number, struct note **note)
+{
+	int err;
+
+	for (;;) {
+		lock_acquire(&sd->notes.lock);
+		err = end_locked(sd, offset, number, note);
+		lock_release(&sd->notes.lock);
+		if (err != -EAGAIN)
+			return err;
+		/* Somebody frees it by its address, and is about to learn that
+		 * he must not: the tag comes back. */
+		os_sleep_us(RESTORE_US);
+	}
+}
+
+static int refuses_locked(const struct note *n)
+{
+	if (n && n->owner_kind)
+		return -EINVAL;
+	return n && n->exports ? -EBUSY : 0;
+}
+
+int note_refuses(struct slabdev *sd, u64 offset)
+{
+	int err;
+
+	if (!notes_any(sd))
+		return 0;
+	lock_acquire(&sd->notes.lock);
+	err = refuses_locked(note_find_locked(sd, offset));
+	lock_release(&sd->notes.lock);
+	return err;
 }
 
 bool note_is_exported(struct slabdev *sd, u64 offset)
@@ -181,38 +355,68 @@ bool note_is_exported(struct slabdev *sd, u64 offset)
 
 /* ---- Uses -------------------------------------------------------------- */
 
-static bool is_noted_locked(const struct note *n, slabdev_stream_t stream)
+static bool has_use(const struct note_work *w, slabdev_stream_t stream)
 {
 	u32 i;
 
-	for (i = 0; i < n->nr; i++)
-		if (n->use[i].stream == stream)
+	for (i = 0; i < w->nr; i++)
+		if (w->use[i].stream == stream)
 			return true;
 	return false;
 }
 
-int note_use(struct slabdev *sd, const struct place *at,
-	     const struct order *o)
+static int add_use(struct note_work *w, slabdev_stream_t stream)
+{
+	if (has_use(w, stream))
+		return 0;
+	if (w->nr == NOTE_USES)
+		return error_set(-ENOSPC, "%u streams use the object already",
+				 NOTE_USES);
+	w->use[w->nr++] = (struct use){ .stream = stream };
+	return 0;
+}
+
+static int use_locked(struct slabdev *sd, struct note *n, const struct order *o)
 {
 	struct graph *g = o->stream ? load_acquire(&o->stream->graph) : NULL;
+	struct note_work *w = n ? note_work(sd, n) : NULL;
+	int err;
+
+	if (!w)
+		err = error_set(-ENOMEM, "%s: no host memory for a note on an "
+				"object", sd->name);
+	else if (!g)
+		err = add_use(w, o->handle);
+	else if (graph_join(g, w))
+		err = error_set(-ENOSPC, "%u graphs have the object already",
+				NOTE_GRAPHS);
+	else
+		err = 0;
+	if (err && n)
+		note_put_locked(sd, n);
+	return err;
+}
+
+int note_use(struct slabdev *sd, u64 offset, const struct order *o)
+{
+	int err;
+
+	lock_acquire(&sd->notes.lock);
+	err = use_locked(sd, note_get_locked(sd, offset), o);
+	lock_release(&sd->notes.lock);
+	return err;
+}
+
+int note_use_owned(struct slabdev *sd, u64 offset, const void *owner,
+		   const struct order *o)
+{
 	struct note *n;
 	int err = 0;
 
 	lock_acquire(&sd->notes.lock);
-	n = note_get_locked(sd, at);
-	if (!n)
-		err = error_set(-ENOMEM, "slabdev_use: %s: no host memory for "
-				"a note on an object", sd->name);
-	else if (g && graph_join_locked(g, n))
-		err = error_set(-ENOSPC, "slabdev_use: %u graphs have the "
-				"object already", NOTE_GRAPHS);
-	else if (g)
-		err = 0;
-	else if (!is_noted_locked(n, o->handle) && n->nr == NOTE_USES)
-		err = error_set(-ENOSPC, "slabdev_use: %u streams use the "
-				"object already", NOTE_USES);
-	else if (!is_noted_locked(n, o->handle))
-		n->use[n->nr++] = (struct use){ .stream = o->handle };
+	n = note_find_locked(sd, offset);
+	if (n && n->owner == owner)
+		err = use_locked(sd, n, o);
 	lock_release(&sd->notes.lock);
 	return err;
 }
@@ -223,12 +427,11 @@ void note_each_locked(struct slabdev *sd,
 		      void (*each)(struct slabdev *sd, struct note *n,
 				   void *arg), void *arg)
 {
-	struct note **buckets = (struct note **)(void *)sd->notes.buckets.base;
 	struct note *n, *next;
 	u32 i;
 
-	for (i = 0; sd->notes.nr && i < NR_BUCKETS; i++)
-		for (n = buckets[i]; n; n = next) {
+	for (i = 0; sd->notes.nr && i < sd->notes.nr_buckets; i++)
+		for (n = *bucket_at(sd, i); n; n = next) {
 			next = n->next;
 			each(sd, n, arg);
 		}
@@ -263,13 +466,14 @@ static int record_use(struct slabdev *sd, struct use *use)
 
 static void end_uses(struct slabdev *sd, struct note *n, void *arg)
 {
+	struct note_work *w = n->work;
 	struct ending *e = arg;
 	u32 i;
 
-	for (i = 0; i < n->nr && !e->err; i++)
-		if (n->use[i].stream == e->stream) {
+	for (i = 0; w && i < w->nr && !e->err; i++)
+		if (w->use[i].stream == e->stream) {
 			e->nr++;
-			e->err = record_use(sd, &n->use[i]);
+			e->err = record_use(sd, &w->use[i]);
 		}
 }
 
@@ -287,12 +491,34 @@ int notes_end_stream(struct slabdev *sd, slabdev_stream_t stream)
 
 /* ---- After a fork, and the end ------------------------------------------ */
 
+static bool is_live(const struct slabdev *sd, u64 offset)
+{
+	const struct class *c = class_at(sd, offset);
+	struct slab *s = sd->slabs + (offset >> SLICE_SHIFT);
+
+	if (!c || !class_is_tiny(c))
+		return tag_is_live(tag_load(&sd->tags[offset >>
+						      GRANULE_SHIFT]));
+	return tiny_is_live(s, slot_index(c, s, (slot_t)(offset >> c->shift)));
+}
+
+/*
+ * Its streams and graphs are not here. Nor is the thread that had perhaps taken
+ * the tag: to free it, or, where that is refused, to put it back.
+ */
 static void forget_note(struct slabdev *sd, struct note *n, void *arg)
 {
+	bool live = is_live(sd, n->offset);
+	bool tagged = plain_code(sd, n->offset) != CODE_NONE;
+
 	(void)arg;
-	n->nr_graphs = 0;
-	n->nr = 0;
-	note_put_locked(sd, n);
+	free_work(sd, n);
+	if (!live && tagged && refuses_locked(n))
+		set_tag(sd, n->offset, CODE_NOTED);
+	else if (!live)
+		(void)note_take_locked(sd, n);
+	else
+		note_put_locked(sd, n);
 }
 
 void notes_forget(struct slabdev *sd)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* pending.c - recording, asking and waiting; see pending.h. */
 #include <errno.h>
+#include <string.h>
 
 #include "core/log.h"
 #include "core/os.h"
@@ -18,6 +19,10 @@
 /* .. each time after at most so many times 100 us. */
 #define ASKER_TRIES 10000u
 
+/* When more than the budget is pending a free looks at so many records of each
+ * loose list. */
+#define LOOKS_FREE 8u
+
 void pendings_init(struct slabdev *sd, u64 budget)
 {
 	lock_init(&sd->pendings.lock, LOCK_PENDING, "pending");
@@ -34,9 +39,8 @@ static void free_sheaf(struct slabdev *sd, struct sheaf *s)
 	sheaf_return(sd, s);
 }
 
-/* All work on it is done: what the record has is free. Once it is, nothing of
- * the caller's keeps its class. */
-static void complete(struct slabdev *sd, struct pending *p)
+/* Once it is free, nothing of the caller's keeps its class. */
+void pending_complete(struct slabdev *sd, struct pending *p)
 {
 	u32 side = visit_begin(sd);
 
@@ -114,8 +118,7 @@ static void keep_held(struct slabdev *sd, struct pending *p)
 
 /* ---- Asking ----------------------------------------------------------- */
 
-/* 0: everything that the record waited for is done. */
-static int ask(struct slabdev *sd, struct pending *p, bool wait)
+int pending_ask(struct slabdev *sd, struct pending *p, bool wait)
 {
 	int err = 0;
 
@@ -141,48 +144,38 @@ void pending_put_back(struct slabdev *sd, struct pending *p, int err)
 		return;
 	}
 	lock_acquire(&sd->pendings.lock);
-	if (p->stream)
-		pending_prepend_locked(sd, p);
-	else
-		pending_append_locked(sd, p);
+	pending_prepend_locked(sd, p);
 	lock_release(&sd->pendings.lock);
 }
 
-static u32 length(struct slabdev *sd, struct stream *st)
+static u32 length(struct slabdev *sd, const struct stream *st)
 {
-	struct pending **first, **last, *p;
+	const struct pending *p;
 	u32 n = 0;
 
-	pending_queue_of(sd, st, &first, &last);
 	lock_acquire(&sd->pendings.lock);
-	for (p = *first; p; p = p->next)
+	for (p = st->queue.first; p; p = p->next)
 		n++;
 	lock_release(&sd->pendings.lock);
 	return n;
 }
 
-/* Ask the first @most of a queue. In the queue of a stream nothing behind one
- * that is not done is. */
+/* Ask the first @most of a stream's queue. Behind one that is not done none
+ * is. */
 static int drain(struct slabdev *sd, struct stream *st, u32 most, bool wait)
 {
 	struct pending *p;
-	int err, first_err = 0;
+	int err = 0;
 
-	while (most-- && (p = pending_take_first(sd, st))) {
-		err = ask(sd, p, wait);
+	while (!err && most-- && (p = pending_take_first(sd, st))) {
+		err = pending_ask(sd, p, wait);
 		if (!err)
-			complete(sd, p);
+			pending_complete(sd, p);
 		else
 			pending_put_back(sd, p, err);
 		pending_end_asking(sd);
-		if (!err)
-			continue;
-		if (!first_err && err != -EXDEV)
-			first_err = err;
-		if (st)
-			break;
 	}
-	return first_err;
+	return err == -EXDEV ? 0 : err;
 }
 
 /* Somebody waits for all of it: who only asks would be in the way. */
@@ -196,7 +189,8 @@ bool pending_any(struct slabdev *sd)
 	return READ_ONCE(sd->rec->pending_bytes) != 0;
 }
 
-static int drain_all(struct slabdev *sd, bool wait)
+/* @looks: at so many of each loose list at most. */
+static int drain_all(struct slabdev *sd, u32 looks, bool wait)
 {
 	u32 i, end = READ_ONCE(sd->streams.end);
 	int err, first_err = 0;
@@ -211,8 +205,13 @@ static int drain_all(struct slabdev *sd, bool wait)
 		if (!first_err)
 			first_err = err;
 	}
-	err = drain(sd, NULL, length(sd, NULL), wait);
-	return first_err ? first_err : err;
+	for (i = 0; i < LOOSE_LISTS; i++) {
+		err = pending_drain_loose(sd, &sd->pendings.loose[i], looks,
+					  wait);
+		if (!first_err)
+			first_err = err;
+	}
+	return first_err;
 }
 
 void pending_poll(struct slabdev *sd)
@@ -225,13 +224,15 @@ void pending_poll(struct slabdev *sd)
 		return;
 	error_save(text);
 	change_begin(sd);
-	(void)drain_all(sd, false);
+	(void)drain_all(sd, UINT32_MAX, false);
 	change_end(sd);
 	error_restore(text);
 }
 
-/* After a free on it: one query, so that what comes also goes. */
-static void poll_one(struct slabdev *sd, struct stream *st)
+/* After a free on it: one query, so that what comes also goes; and more when
+ * more has come than was to. */
+static void poll_one(struct slabdev *sd, struct stream *st,
+		     struct pending_list *list)
 {
 	char text[ERROR_TEXT_MAX];
 
@@ -239,9 +240,11 @@ static void poll_one(struct slabdev *sd, struct stream *st)
 		return;
 	error_save(text);
 	if (READ_ONCE(sd->rec->pending_bytes) > sd->pendings.budget)
-		(void)drain_all(sd, false);
-	else
+		(void)drain_all(sd, LOOKS_FREE, false);
+	else if (st)
 		(void)drain(sd, st, 1, false);
+	else
+		(void)pending_drain_loose(sd, list, 1, false);
 	error_restore(text);
 }
 
@@ -275,7 +278,7 @@ static int settle_unproven(struct slabdev *sd)
 			keep_unproven(sd, p);
 		} else {
 			p->nr_events = 0;
-			complete(sd, p);
+			pending_complete(sd, p);
 		}
 	}
 	pending_end_asking(sd);
@@ -305,10 +308,12 @@ static bool any_left(struct slabdev *sd)
 	bool any;
 
 	lock_acquire(&sd->pendings.lock);
-	any = others_ask(sd) || sd->pendings.loose || sd->pendings.unproven;
+	any = others_ask(sd) || sd->pendings.unproven;
+	for (i = 0; i < LOOSE_LISTS; i++)
+		any |= sd->pendings.loose[i].first != NULL;
 	for (i = 0; i < end && !any; i++) {
 		st = load_acquire(&sd->streams.of[i]);
-		any = st && st->first;
+		any = st && st->queue.first;
 	}
 	lock_release(&sd->pendings.lock);
 	return any;
@@ -316,7 +321,8 @@ static bool any_left(struct slabdev *sd)
 
 static int wait_for_records(struct slabdev *sd)
 {
-	int err = drain_all(sd, true), unproven_err = settle_unproven(sd);
+	int err = drain_all(sd, UINT32_MAX, true);
+	int unproven_err = settle_unproven(sd);
 
 	return err ? err : unproven_err;
 }
@@ -410,16 +416,25 @@ static struct stream *queue_stream(const struct order *o)
 	return o->stream && !stream_is_per_thread(o->stream) ? o->stream : NULL;
 }
 
+/* The stream that the record's first event is in, where it has but one of that
+ * name. */
+static slabdev_stream_t stream_of_event(const struct order *o)
+{
+	return !o->handle || o->handle == SLABDEV_STREAM_PER_THREAD ?
+	       STREAM_NONE : o->handle;
+}
+
 /* What was booked waits from here on. */
 static void submit(struct slabdev *sd, struct pending *p,
 		   const struct order *o, const struct use *used, u32 nr)
 {
 	char text[ERROR_TEXT_MAX];
+	slabdev_stream_t handle = stream_of_event(o);
 	struct stream *queue;
 	int err;
 
 	if (sd->pendings.all_done) {
-		complete(sd, p);
+		pending_complete(sd, p);
 		return;
 	}
 	error_save(text);
@@ -432,9 +447,10 @@ static void submit(struct slabdev *sd, struct pending *p,
 		keep_unproven(sd, p);
 	} else {
 		p->stream = nr ? NULL : queue_stream(o);
+		p->handle = handle;
 		queue = p->stream;
 		pending_append(sd, p);
-		poll_one(sd, queue);
+		poll_one(sd, queue, pending_loose_list(sd, handle));
 	}
 }
 
@@ -544,7 +560,7 @@ static void complete_list(struct slabdev *sd, struct pending *p)
 	for (; p; p = next) {
 		next = p->next;
 		p->nr_events = 0;
-		complete(sd, p);
+		pending_complete(sd, p);
 	}
 }
 
@@ -561,9 +577,11 @@ void pending_end(struct slabdev *sd)
 	for (i = 0; i < sd->streams.end; i++)
 		if (sd->streams.of[i])
 			pending_orphan(sd, sd->streams.of[i]);
-	held = sd->pendings.loose;
-	sd->pendings.loose = sd->pendings.loose_last = NULL;
-	complete_list(sd, held);
+	for (i = 0; i < LOOSE_LISTS; i++) {
+		held = sd->pendings.loose[i].first;
+		sd->pendings.loose[i] = (struct pending_list){ 0 };
+		complete_list(sd, held);
+	}
 }
 
 /* What was pending is in slabs, as all that is not live. */
@@ -571,7 +589,7 @@ void pendings_forget(struct slabdev *sd)
 {
 	struct pendings *all = &sd->pendings;
 
-	all->loose = all->loose_last = NULL;
+	memset(all->loose, 0, sizeof(all->loose));
 	all->unproven = all->held = all->unused = NULL;
 	all->nr_asked = 0;
 	all->nr_waiting = 0;

@@ -12,7 +12,8 @@
  * one is not done, those behind it are not asked. The stream itself may take
  * what it has freed out again, since what it does next comes later. A
  * free that adds a record asks for one other: so a steady stream of frees costs
- * one record and one query a sheaf. Slow paths ask for all.
+ * one record and one query a sheaf. All other records are in one list
+ * (pending_loose.c). Slow paths ask for all.
  *
  * No proof. Where no event can be recorded the objects are not lost and not
  * handed out: *unproven* ones (no host memory for the record, an error of the
@@ -37,6 +38,8 @@ struct use;
 struct pending {
 	struct pending *next;
 	struct stream *stream;	/* whose queue it is for; NULL: none */
+	slabdev_stream_t handle;	/* that event[0] is in; STREAM_NONE: not
+					 * one stream's */
 	struct sheaf *sheaf;	/* what it has: a sheaf, .. */
 	struct class *class;	/* .. or one object of a class, .. */
 	slot_t slot;

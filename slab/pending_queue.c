@@ -31,6 +31,7 @@ struct pending *pending_new(struct slabdev *sd)
 	}
 	p->next = NULL;
 	p->stream = NULL;
+	p->handle = STREAM_NONE;
 	p->sheaf = NULL;
 	p->class = NULL;
 	p->large = RANGE_NONE;
@@ -83,11 +84,18 @@ void pending_unbook_large(struct slabdev *sd, u32 slice)
 
 /* ---- Queues ----------------------------------------------------------- */
 
-void pending_queue_of(struct slabdev *sd, struct stream *st,
-		     struct pending ***first, struct pending ***last)
+struct pending_list *pending_loose_list(struct slabdev *sd,
+					slabdev_stream_t handle)
 {
-	*first = st ? &st->first : &sd->pendings.loose;
-	*last = st ? &st->last : &sd->pendings.loose_last;
+	u64 hash = ((uintptr_t)handle >> 4) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &sd->pendings.loose[(hash >> 32) % LOOSE_LISTS];
+}
+
+static struct pending_list *list_of(struct slabdev *sd, const struct pending *p)
+{
+	return p->stream ? &p->stream->queue :
+			   pending_loose_list(sd, p->handle);
 }
 
 /* Where it belongs: a stream that has gone has no queue. */
@@ -99,28 +107,28 @@ static void find_place_locked(struct pending *p)
 
 void pending_append_locked(struct slabdev *sd, struct pending *p)
 {
-	struct pending **first, **last;
+	struct pending_list *list;
 
 	find_place_locked(p);
-	pending_queue_of(sd, p->stream, &first, &last);
+	list = list_of(sd, p);
 	p->next = NULL;
-	if (*last)
-		(*last)->next = p;
+	if (list->last)
+		list->last->next = p;
 	else
-		*first = p;
-	*last = p;
+		list->first = p;
+	list->last = p;
 }
 
 void pending_prepend_locked(struct slabdev *sd, struct pending *p)
 {
-	struct pending **first, **last;
+	struct pending_list *list;
 
 	find_place_locked(p);
-	pending_queue_of(sd, p->stream, &first, &last);
-	p->next = *first;
-	*first = p;
-	if (!*last)
-		*last = p;
+	list = list_of(sd, p);
+	p->next = list->first;
+	list->first = p;
+	if (!list->last)
+		list->last = p;
 }
 
 void pending_append(struct slabdev *sd, struct pending *p)
@@ -144,34 +152,30 @@ void pending_end_asking(struct slabdev *sd)
 
 struct pending *pending_take_first(struct slabdev *sd, struct stream *st)
 {
-	struct pending **first, **last, *p;
+	struct pending *p;
 
-	pending_queue_of(sd, st, &first, &last);
 	lock_acquire(&sd->pendings.lock);
-	p = *first;
+	p = st->queue.first;
 	if (p) {
 		pending_begin_asking_locked(sd);
-		*first = p->next;
-		if (!*first)
-			*last = NULL;
+		st->queue.first = p->next;
+		if (!p->next)
+			st->queue.last = NULL;
 	}
 	lock_release(&sd->pendings.lock);
 	return p;
 }
 
 /* Unlink what comes behind @before, or first; the lock is held. */
-static void unlink_locked(struct slabdev *sd, struct stream *st,
-			  struct pending *before, struct pending *p)
+static void unlink_locked(struct pending_list *list, struct pending *before,
+			  struct pending *p)
 {
-	struct pending **first, **last;
-
-	pending_queue_of(sd, st, &first, &last);
 	if (before)
 		before->next = p->next;
 	else
-		*first = p->next;
-	if (*last == p)
-		*last = before;
+		list->first = p->next;
+	if (list->last == p)
+		list->last = before;
 }
 
 void pending_push_locked(struct pending **list, struct pending *p)
@@ -226,7 +230,7 @@ static struct pending *take_own(struct slabdev *sd, struct stream *st,
 	if (stream_is_per_thread(st))
 		return NULL;
 	lock_acquire(&sd->pendings.lock);
-	for (p = st->first; p && !has(sd, p, w); p = p->next) {
+	for (p = st->queue.first; p && !has(sd, p, w); p = p->next) {
 		before = p;
 		if (!--tries)
 			break;
@@ -234,7 +238,7 @@ static struct pending *take_own(struct slabdev *sd, struct stream *st,
 	if (!tries)
 		p = NULL;
 	if (p)
-		unlink_locked(sd, st, before, p);
+		unlink_locked(&st->queue, before, p);
 	lock_release(&sd->pendings.lock);
 	return p;
 }
@@ -291,19 +295,18 @@ u32 pending_take_large(struct slabdev *sd, struct stream *st, u32 n, u64 align)
 	return slice;
 }
 
-static struct pending *take_match_locked(struct slabdev *sd, struct stream *st,
+static struct pending *take_match_locked(struct pending_list *list,
 					 const struct class *c)
 {
-	struct pending **first, **last, *p, *before = NULL;
+	struct pending *p, *before = NULL;
 
-	pending_queue_of(sd, st, &first, &last);
-	for (p = *first; p; p = p->next) {
+	for (p = list->first; p; p = p->next) {
 		if (p->class == c || (p->sheaf && p->sheaf->class == c->id))
 			break;
 		before = p;
 	}
 	if (p)
-		unlink_locked(sd, st, before, p);
+		unlink_locked(list, before, p);
 	return p;
 }
 
@@ -318,13 +321,13 @@ struct pending *pending_take_match(const struct class *c, struct stream **queue)
 	for (i = 0; i < READ_ONCE(sd->streams.end) && !p; i++) {
 		st = load_acquire(&sd->streams.of[i]);
 		if (st)
-			p = take_match_locked(sd, st, c);
+			p = take_match_locked(&st->queue, c);
 	}
 	*queue = p ? st : NULL;
 	if (*queue)
 		st->refs++;
-	if (!p)
-		p = take_match_locked(sd, NULL, c);
+	for (i = 0; i < LOOSE_LISTS && !p; i++)
+		p = take_match_locked(&sd->pendings.loose[i], c);
 	if (p)
 		pending_begin_asking_locked(sd);
 	lock_release(&sd->pendings.lock);
@@ -364,10 +367,10 @@ void pending_orphan(struct slabdev *sd, struct stream *st)
 
 	lock_acquire(&sd->pendings.lock);
 	st->gone = true;
-	while ((p = st->first)) {
-		st->first = p->next;
+	while ((p = st->queue.first)) {
+		st->queue.first = p->next;
 		pending_append_locked(sd, p);
 	}
-	st->last = NULL;
+	st->queue.last = NULL;
 	lock_release(&sd->pendings.lock);
 }

@@ -6,6 +6,7 @@
 #include "core/log.h"
 #include "core/overflow.h"
 #include "slab/annotate.h"
+#include "slab/miss.h"
 #include "slab/probe.h"
 #include "slab/reclaim.h"
 #include "slab/slab.h"
@@ -158,8 +159,7 @@ static int grow_tables_locked(struct slabdev *sd, u32 end)
 	if (!err)
 		err = resv_grow(&p->rounding, granules + ROUNDING_SKEW);
 	if (err)
-		return error_set(-ENOMEM, "no host memory for the tables of %u "
-				 "chunks", end);
+		return err;
 	/* Tables below it are committed. Pairs with lookup_gone(). */
 	store_release(&p->end_chunk, end);
 	/* Pairs with has_tag(); the fast path loads it relaxed: whoever has an
@@ -172,6 +172,16 @@ static int grow_tables_locked(struct slabdev *sd, u32 end)
 	if (!sd->slow_frees)
 		store_release(&sd->free_slots, high_slots);
 	return 0;
+}
+
+/* The error text, with no lock held. */
+static int no_tables(const struct slabdev *sd, u32 end)
+{
+	char why[160];
+
+	os_memory_limit(os_page_size(), why, sizeof(why));
+	return error_set(-ENOMEM, "%s: no host memory for the tables of %u "
+			 "chunks%s%s", sd->name, end, *why ? "; " : "", why);
 }
 
 /* An idle mapping that is used again may still be worked on. */
@@ -202,7 +212,7 @@ static int add_guarded(struct slabdev *sd, u32 first, u32 nr, u32 n, u32 *slice)
 	if (!err)
 		range_alloc_at(&p->slices, *slice, n);
 	lock_release(&p->lock);
-	return err;
+	return err ? no_tables(sd, end) : 0;
 }
 
 /*
@@ -241,7 +251,7 @@ static int add_mapped(struct slabdev *sd, u32 first, u32 nr, u32 handle_chunks)
 	publish_free_locked(sd);
 unlock:
 	lock_release(&p->lock);
-	return err;
+	return err ? no_tables(sd, first + nr) : 0;
 }
 
 static void *chunk_ptr(const struct slabdev *sd, u32 chunk)
@@ -261,12 +271,12 @@ static int add_chunks(struct slabdev *sd, u32 first, u32 nr, u32 handle_chunks)
 
 	annotate_new(sd, chunk_ptr(sd, first), chunk_bytes(sd, nr));
 	err = add_mapped(sd, first, nr, handle_chunks);
-	if (err)
+	if (err) {
 		annotate_gone(sd, chunk_ptr(sd, first), chunk_bytes(sd, nr));
-	else
-		probe_grow(sd, chunk_bytes(sd, nr),
-			   READ_ONCE(sd->vmm.cnt->created));
-	return err;
+		return err;
+	}
+	probe_grow(sd, chunk_bytes(sd, nr), READ_ONCE(sd->vmm.cnt->created));
+	return 0;
 }
 
 /* What was taken out goes back. */
@@ -287,12 +297,7 @@ static void unmap_all(struct slabdev *sd, u32 first, u32 nr, u32 handle_chunks)
 		vmm_unmap(&sd->vmm, first + i, VMM_KEEP_HANDLE);
 }
 
-/*
- * Chunks of a handle that a growth by @nr is made of. A single chunk can go
- * back by itself and fill any hole. Where handles are dear and memory is to be
- * kept anyway, one handle has them all, up to 64 MiB.
- */
-static u32 growth_handle(const struct slabdev *sd, u32 nr)
+u32 pool_growth_handle(const struct slabdev *sd, u32 nr)
 {
 	u64 most = GROWTH_HANDLE / sd->vmm.chunk_size;
 
@@ -310,9 +315,22 @@ static int map_chunks(struct slabdev *sd, u32 nr, u32 handle_chunks,
 			     first);
 }
 
+/* What was mapped all the time is no miss. */
+static u64 nr_maps(const struct slabdev *sd)
+{
+	return READ_ONCE(sd->vmm.cnt->calls[VMM_OP_MAP]);
+}
+
+static void mapped_since(const struct slabdev *sd, u64 before)
+{
+	if (nr_maps(sd) != before)
+		miss_made(sd);
+}
+
 static int map_and_add(struct slabdev *sd, u32 nr, u32 handle_chunks,
 		       enum pool_need need)
 {
+	u64 maps = nr_maps(sd);
 	struct steady before;
 	u32 first;
 	int err;
@@ -322,6 +340,7 @@ static int map_and_add(struct slabdev *sd, u32 nr, u32 handle_chunks,
 	if (err)
 		return err;
 	steady_end(sd, before);
+	mapped_since(sd, maps);
 	err = add_chunks(sd, first, nr, handle_chunks);
 	if (err)
 		unmap_all(sd, first, nr, handle_chunks);
@@ -362,18 +381,20 @@ static bool is_sparse(const struct slabdev *sd, u32 end)
 static int extend(struct slabdev *sd, u32 n)
 {
 	u32 end, tail = free_tail(sd, &end), nr, handle;
+	u64 maps = nr_maps(sd);
 	struct steady before;
 	int err;
 
 	if (!tail || tail >= n || is_sparse(sd, end))
 		return -EBUSY;
 	nr = (u32)div_round_up(n - tail, sd->chunk_slices);
-	handle = growth_handle(sd, nr);
+	handle = pool_growth_handle(sd, nr);
 	before = steady_begin(sd);
 	err = vmm_extend(&sd->vmm, end, nr, handle);
 	if (err)
 		return err;
 	steady_end(sd, before);
+	mapped_since(sd, maps);
 	err = add_chunks(sd, end, nr, handle);
 	if (err)
 		unmap_all(sd, end, nr, handle);
@@ -394,7 +415,7 @@ int pool_grow(struct slabdev *sd, u32 n, u64 align, enum pool_need need)
 	if (nr > sd->pool.max_chunks)
 		return error_set(-ENOMEM, "%llu chunks are more than a space "
 				 "can address", (unsigned long long)nr);
-	return map_and_add(sd, (u32)nr, growth_handle(sd, (u32)nr), need);
+	return map_and_add(sd, (u32)nr, pool_growth_handle(sd, (u32)nr), need);
 }
 
 int pool_prime(struct slabdev *sd, u64 chunks)
@@ -660,7 +681,7 @@ int pool_reuse_huge(struct slabdev *sd, u32 n, u32 *first)
 
 int pool_alloc_huge(struct slabdev *sd, u32 n, enum pool_need need, u32 *first)
 {
-	u64 nr = div_round_up(n, sd->chunk_slices);
+	u64 nr = div_round_up(n, sd->chunk_slices), maps = nr_maps(sd);
 	struct steady before;
 	u32 chunk;
 	int err;
@@ -674,6 +695,7 @@ int pool_alloc_huge(struct slabdev *sd, u32 n, enum pool_need need, u32 *first)
 	if (err)
 		return err;
 	steady_end(sd, before);
+	mapped_since(sd, maps);
 	return add_huge(sd, chunk, (u32)nr, first);
 }
 

@@ -69,6 +69,12 @@ enum pool_need {
 			 * for */
 };
 
+/*
+ * Chunks of a handle that a growth by @nr is made of. A single chunk can go
+ * back by itself and fill any hole. Where handles are dear and memory is to be
+ * kept anyway, one handle has them all, up to 64 MiB.
+ */
+u32 pool_growth_handle(const struct slabdev *sd, u32 nr);
 /* Map chunks so that pool_alloc(@n, @align, @quiet) can succeed. */
 int __must_check pool_grow(struct slabdev *sd, u32 n, u64 align,
 			   enum pool_need need);

@@ -3,12 +3,14 @@
 #include <errno.h>
 
 #include "core/log.h"
+#include "slab/arena.h"
 #include "slab/class.h"
 #include "slab/heap.h"
 #include "slab/oom.h"
 #include "slab/pending.h"
 #include "slab/reclaim.h"
 #include "slab/shrinker.h"
+#include "slab/steady.h"
 #include "slab/steal.h"
 #include "slab/visit.h"
 
@@ -20,6 +22,7 @@ struct request {
 	u64 align;		/* bytes; 0: a huge object */
 	unsigned int flags;
 	u32 *slice;
+	const struct held_run *held;	/* or NULL; .align is 0 then */
 };
 
 /*
@@ -50,6 +53,9 @@ static int grow(struct request *q)
 	enum pool_need need = q->flags & GET_STILL ? NEED_STILL :
 			      q->flags & GET_QUIET ? NEED_QUIET : NEED_ANY;
 
+	if (q->held)
+		return vmm_map_held(&q->sd->vmm, q->held->at, q->held->nr,
+				    pool_growth_handle(q->sd, q->held->nr));
 	if (!q->align)
 		return pool_alloc_huge(q->sd, q->n, need, q->slice);
 	return pool_grow(q->sd, q->n, q->align, need);
@@ -81,6 +87,16 @@ static void spare_vacant_handles(struct slabdev *sd)
 	pool_trim(sd, 0, VMM_KEEP_HANDLE);
 }
 
+/* And so does what arenas do not use. True if that was any. */
+static bool spare_arenas(struct slabdev *sd, bool wait)
+{
+	u64 before = arenas_any(sd) ? arenas_spare(sd) : 0;
+	int err = 0;
+
+	return before && arenas_give(sd, 0, VMM_KEEP_HANDLE, wait, &err) <
+			 before;
+}
+
 /* Wait for what streams have freed, and for a stream that asks also for what
  * the bound one has. False: nothing came of it. */
 static bool wait_for_device(struct request *q)
@@ -93,7 +109,7 @@ static bool wait_for_device(struct request *q)
 		waited = !pending_wait(q->sd);
 	if (q->flags & GET_QUIET)
 		waited |= !vmm_settle(&q->sd->vmm, true);
-	return waited;
+	return waited | spare_arenas(q->sd, true);
 }
 
 /* Do the next thing that may help. False: there is nothing left to do. */
@@ -104,6 +120,7 @@ static bool next_step(struct request *q, enum step *step, u32 *rounds)
 		*step = STEP_VACANT;
 		reclaim_kept(q->sd);
 		spare_vacant_handles(q->sd);
+		(void)spare_arenas(q->sd, false);
 		return true;
 	case STEP_VACANT:
 		*step = STEP_TAKE_BACK;
@@ -243,7 +260,7 @@ static int serve(struct request *q)
 int reclaim_run(struct slabdev *sd, u32 n, u64 align, struct class *c,
 		unsigned int flags, u32 *slice)
 {
-	struct request q = { sd, c, n, align, flags, slice };
+	struct request q = { sd, c, n, align, flags, slice, NULL };
 
 	/* The usual case: a free run, and nothing else to do. */
 	*slice = pool_alloc(sd, n, align, flags & GET_QUIET);
@@ -255,9 +272,23 @@ int reclaim_run(struct slabdev *sd, u32 n, u64 align, struct class *c,
 int reclaim_huge(struct slabdev *sd, u32 n, struct class *c,
 		 unsigned int flags, u32 *slice)
 {
-	struct request q = { sd, c, n, 0, flags, slice };
+	struct request q = { sd, c, n, 0, flags, slice, NULL };
 
 	return serve(&q);
+}
+
+/* With GET_STILL nobody else is to give anything up for it. */
+int reclaim_held(struct slabdev *sd, const struct held_run *held,
+		 unsigned int flags)
+{
+	struct request q = { sd, NULL, held->nr * sd->chunk_slices, 0, flags,
+			     NULL, held };
+	struct steady before = steady_begin(sd);
+	int err = flags & GET_STILL ? grow(&q) : serve(&q);
+
+	if (!err)
+		steady_end(sd, before);
+	return err;
 }
 
 /* ---- Policy ----------------------------------------------------------- */
@@ -266,16 +297,19 @@ int reclaim_huge(struct slabdev *sd, u32 n, struct class *c,
  * @wait for the device to be done with it, or leave what it may be using. */
 static int give_back(struct slabdev *sd, u64 keep, bool wait)
 {
-	int err, err2;
+	int err, err2, err3 = 0;
 	u64 in_pool;
 
+	keep -= min(keep, arenas_give(sd, keep, VMM_RELEASE, wait, &err3));
 	change_begin(sd);
 	err = pool_trim(sd, keep, VMM_KEEP_MAPPED);
 	in_pool = pool_free_bytes(sd);
 	err2 = vmm_reclaim(&sd->vmm, keep > in_pool ? keep - in_pool : 0,
 			   wait);
 	change_end(sd);
-	return err ? err : err2;
+	if (!err)
+		err = err2;
+	return err ? err : err3;
 }
 
 int reclaim_poll(struct slabdev *sd)
@@ -285,6 +319,8 @@ int reclaim_poll(struct slabdev *sd)
 
 	if (READ_ONCE(sd->streams.nr_captures))
 		return 0;
+	if (arenas_any(sd) && READ_ONCE(sd->policy) != SLABDEV_RETAIN)
+		retained += arenas_spare(sd);
 	switch (READ_ONCE(sd->policy)) {
 	case SLABDEV_TRIM:
 		return retained > keep ?

@@ -7,9 +7,9 @@
  * classes keep; if enough is free, but in pieces, what threads hold in their
  * sheaves and barns, which may join them; mapping more (where a huge object
  * begins that has found no free slices); vacant chunks elsewhere, whose
- * handles can be mapped where the run needs them; all sheaves and barns, of
- * streams too; waiting for the device; the shrinkers, as long as they free
- * something. Only then does the request fail, with a report. The cheap steps
+ * handles can be mapped where the run needs them, and what arenas have mapped
+ * and do not use; all sheaves and barns, of streams too; waiting for the device;
+ * the shrinkers, as long as they free something. Only then does the request fail, with a report. The cheap steps
  * come first; none of them holds a lock while the backend or a shrinker works.
  */
 #ifndef SLAB_RECLAIM_H
@@ -31,6 +31,14 @@ int __must_check reclaim_run(struct slabdev *sd, u32 n, u64 align,
 /* The same for a handle of its own of @n slices. */
 int __must_check reclaim_huge(struct slabdev *sd, u32 n, struct class *c,
 			      unsigned int flags, u32 *slice);
+
+/* Chunk numbers that an arena holds, where memory is wanted. */
+struct held_run {
+	u32 at, nr;
+};
+/* The same for memory there. */
+int __must_check reclaim_held(struct slabdev *sd, const struct held_run *held,
+			      unsigned int flags);
 
 /* The empty slabs that classes keep become free slices. */
 void reclaim_kept(struct slabdev *sd);

@@ -8,6 +8,8 @@
 #include "core/cancel.h"
 #include "core/log.h"
 #include "slab/alloc.h"
+#include "slab/arena.h"
+#include "slab/arena_debug.h"
 #include "slab/debug.h"
 #include "slab/space.h"
 #include "slab/stats.h"
@@ -46,6 +48,16 @@ static void print_space(FILE *out, const struct slabdev *sd,
 		(unsigned long long)st->allocs, (unsigned long long)st->frees,
 		(unsigned long long)st->failed,
 		(unsigned long long)st->backend_calls);
+	if (st->allocs)
+		fprintf(out, "reused memory: %.1f %% of allocations, %.1f %% "
+			"of their bytes\n", PERCENT(st->reused, st->allocs),
+			PERCENT(st->reused_bytes, st->alloc_bytes));
+	if (st->arenas || st->buffers || st->groups)
+		fprintf(out, "%llu arenas (%llu bytes), %llu buffers, %llu "
+			"groups\n", (unsigned long long)st->arenas,
+			(unsigned long long)st->arena_bytes,
+			(unsigned long long)st->buffers,
+			(unsigned long long)st->groups);
 }
 
 static void print_class(const struct class_figures *cf, void *arg)
@@ -64,6 +76,20 @@ static void print_class(const struct class_figures *cf, void *arg)
 		(unsigned long long)cf->sum.allocs);
 }
 
+static void print_arena(void *arg, const char *text)
+{
+	fprintf(arg, "%s\n", text);
+}
+
+static void print_arenas(FILE *out, struct slabdev *sd)
+{
+	if (!arenas_any(sd))
+		return;
+	fprintf(out, ARENA_HEADING "\n", "arena", "used", "mapped", "peak",
+		"padding");
+	arenas_print(sd, print_arena, out);
+}
+
 int slabdev_report(struct slabdev *sd, FILE *out)
 {
 	NO_CANCELLATION;
@@ -79,6 +105,7 @@ int slabdev_report(struct slabdev *sd, FILE *out)
 	fprintf(out, "%-31s %9s %10s %10s %8s %14s %14s\n", "class", "objsize",
 		"live", "cached", "slabs", "live bytes", "allocs");
 	stats_each_class(sd, print_class, out);
+	print_arenas(out, sd);
 	if (fflush(out) || ferror(out))
 		return error_set(-EIO, "the report could not be written");
 	return 0;
@@ -92,7 +119,9 @@ int slabdev_validate(struct slabdev *sd)
 
 	if (!err)
 		err = validate_space(sd);
-	return err ? err : debug_validate(sd, NULL);
+	if (!err)
+		err = debug_validate(sd, NULL);
+	return err ? err : arenas_debug_validate(sd);
 }
 
 int slabdev_cache_validate(struct slabdev_cache *cache)

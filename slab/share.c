@@ -53,7 +53,7 @@ static int count_export(struct slabdev *sd, const struct place *at)
 	struct note *n;
 
 	lock_acquire(&sd->notes.lock);
-	n = note_get_locked(sd, at);
+	n = note_get_locked(sd, at->object);
 	if (n && !n->exports++)
 		book_locked(sd, at, true);
 	lock_release(&sd->notes.lock);

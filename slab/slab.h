@@ -242,6 +242,7 @@ struct heap {
 	struct slabdev_seg_thread *block[NR_WINDOWS];	/* heaps lock */
 	struct sheaf *stolen;	/* heaps lock: the owner may be inside yet */
 	struct shrinker *shrinking;	/* owner: inside this one, or NULL */
+	u32 made;		/* owner: slabs and mappings, see miss.h */
 	/* Owner: classes that gained a sheaf, a ring in order of time. A thief
 	 * may have the sheaf since. */
 	u32 head, tail;
@@ -322,10 +323,17 @@ struct streams {
 	u32 nr_quiescing;	/* lock: threads that wait for the device */
 };
 
+/* By the stream of the free, of which several may share one. */
+#define LOOSE_LISTS 16u
+
+struct pending_list {
+	struct pending *first, *last;
+};
+
 /* Free objects that wait for events; pending.h. Locking: pending lock. */
 struct pendings {
 	struct lock lock;
-	struct pending *loose, *loose_last;	/* of no stream in particular */
+	struct pending_list loose[LOOSE_LISTS];	/* in no stream's queue */
 	struct pending *unproven;	/* the device has to be waited for */
 	struct pending *held;		/* until the space is closed */
 	struct pending *unused;		/* records, with their events */
@@ -340,6 +348,7 @@ struct pendings {
 struct notes {
 	struct lock lock;
 	struct resv buckets;	/* struct note * */
+	u32 nr_buckets;
 	u32 nr;			/* relaxed too */
 };
 
@@ -492,7 +501,7 @@ struct slabdev {
 	struct metapool tiny_pool;
 	struct metapool stream_pool;
 	struct metapool pending_pool;
-	struct metapool note_pool;
+	struct metapool note_pool, work_pool;
 	struct metapool graph_pool;
 	struct metapool peek_pool;
 	struct metapool quarantine_pool;

@@ -10,6 +10,7 @@
 #include "slab/class.h"
 #include "slab/comm.h"
 #include "slab/debug.h"
+#include "slab/miss.h"
 #include "slab/reclaim.h"
 #include "slab/slab_make.h"
 #include "slab/tiny.h"
@@ -147,6 +148,7 @@ int slab_make(struct class *c, unsigned int flags, u32 *slice)
 	clear_rounding(c, *slice);
 	debug_new_slab(c, *slice, flags);
 	add_to_class(c, *slice, tiny, flags);
+	miss_made(sd);
 	if (!c->comm)
 		return 0;
 	err = comm_mapped(c, *slice);

@@ -20,6 +20,7 @@
 #include "slab/hazard_watch.h"
 #include "slab/health.h"
 #include "slab/heap.h"
+#include "slab/miss.h"
 #include "slab/note.h"
 #include "slab/pending.h"
 #include "slab/probe.h"
@@ -127,12 +128,15 @@ static __cold void *alloc_debugged(struct class *c, u64 size,
 void *class_alloc(struct class *c, u64 size, unsigned int flags,
 		  const struct order *o)
 {
+	u32 before = miss_begin(c->sd);
 	void *p = class_is_debugged(c) ?
 		  alloc_debugged(c, size, flags, o) :
 		  find_object(c, size, flags, o, false);
 
-	if (p)
+	if (p) {
+		miss_end(c->sd, before, size);
 		probe_alloc(c->sd, p, size);
+	}
 	return watch_alloc(c->sd, p, c->object_size, o);
 }
 
@@ -269,7 +273,7 @@ static void put_noted(struct class *c, slot_t slot, u64 size,
 		graph_put(g, o, slot_offset(c, slot), n);
 		return;
 	}
-	pending_add_slot(c, slot, o, n->use, n->nr);
+	pending_add_slot(c, slot, o, n->work->use, n->work->nr);
 	note_free(c->sd, n);
 }
 
@@ -277,6 +281,7 @@ static void put_noted(struct class *c, slot_t slot, u64 size,
 static int take_place(struct slabdev *sd, const struct place *at)
 {
 	slot_t slot;
+	int err;
 
 	if (at->kind == PLACE_GONE)
 		return -EALREADY;
@@ -284,8 +289,9 @@ static int take_place(struct slabdev *sd, const struct place *at)
 		return -EINVAL;
 	if (!at->start)
 		return -EINVAL;
-	if (at->live && note_is_exported(sd, at->object))
-		return -EBUSY;
+	err = at->live ? note_refuses(sd, at->object) : 0;
+	if (err)
+		return err;
 	if (at->kind == PLACE_OBJECT && class_is_tiny(at->class))
 		return tiny_take(at->class, at->offset, &slot);
 	if (!tag_is_live(tag_take(&sd->tags[at->object >> GRANULE_SHIFT])))
@@ -293,11 +299,9 @@ static int take_place(struct slabdev *sd, const struct place *at)
 	return 0;
 }
 
-/* An object of a class or a large one, whose life has ended. */
-static void free_ended(struct slabdev *sd, struct class *c, u64 offset,
-		       const struct order *o)
+void free_ended(struct slabdev *sd, struct class *c, u64 offset,
+		const struct order *o, struct note *note)
 {
-	struct note *note = note_take(sd, offset);
 	slot_t slot;
 	u64 size;
 
@@ -327,14 +331,14 @@ static int free_uncoded(struct slabdev *sd, const void *p, u32 tag,
 {
 	u64 offset = (u64)(uintptr_t)p - sd->base;
 
-	if (tag_code(tag) == CODE_NOTED && note_is_exported(sd, offset)) {
-		/* Nobody else could have it meanwhile. */
+	if (tag_code(tag) == CODE_NOTED && note_refuses(sd, offset)) {
+		/* Nobody else could have it meanwhile: see note_end(). */
 		tag_store(&sd->tags[offset >> GRANULE_SHIFT], (tag_t)tag);
 		return free_checked(sd, NULL, (void *)(uintptr_t)p, o);
 	}
 	free_ended(sd, tag_code(tag) == CODE_LARGE ? NULL :
 						     class_at(sd, offset),
-		   offset, o);
+		   offset, o, note_take(sd, offset));
 	return 0;
 }
 
@@ -352,10 +356,10 @@ static bool free_tiny(struct slabdev *sd, const struct class *only, u64 offset,
 	if (slab_state(s) != SLAB_TINY)
 		return false;
 	c = load_acquire(&sd->class[slab_class(s)]);
-	if (!c || (only && c != only) || note_is_exported(sd, offset) ||
+	if (!c || (only && c != only) || note_refuses(sd, offset) ||
 	    tiny_take(c, offset, &slot))
 		return false;
-	free_ended(sd, c, offset, o);
+	free_ended(sd, c, offset, o, note_take(sd, offset));
 	return true;
 }
 
@@ -372,10 +376,10 @@ static bool free_tagged(struct slabdev *sd, const struct class *only,
 	if (!tag_is_live(tag_load(tag)))
 		return false;
 	c = class_at(sd, offset);
-	if ((only && c != only) || note_is_exported(sd, offset) ||
+	if ((only && c != only) || note_refuses(sd, offset) ||
 	    !tag_is_live(tag_take(tag)))
 		return false;
-	free_ended(sd, c, offset, o);
+	free_ended(sd, c, offset, o, note_take(sd, offset));
 	return true;
 }
 
@@ -393,7 +397,7 @@ static int free_checked(struct slabdev *sd, struct class *only, void *p,
 		err = bad_free(&r, sd, only, p, &at, err);
 	else
 		free_ended(sd, at.kind == PLACE_LARGE ? NULL : at.class,
-			   at.object, o);
+			   at.object, o, note_take(sd, at.object));
 	visit_end(sd, side);
 	if (err)
 		report_end(&r);

@@ -16,6 +16,7 @@
 #include "core/os.h"
 #include "core/param.h"
 #include "slab/annotate.h"
+#include "slab/arena.h"
 #include "slab/attr.h"
 #include "slab/barn.h"
 #include "slab/class.h"
@@ -28,6 +29,7 @@
 #include "slab/heap.h"
 #include "slab/graph.h"
 #include "slab/guard.h"
+#include "slab/token.h"
 #include "slab/live.h"
 #include "slab/note.h"
 #include "slab/pending.h"
@@ -559,6 +561,8 @@ static int demolish(struct slabdev *sd)
  * back: it was never this process's. */
 static int abandon(struct slabdev *sd)
 {
+	arenas_end(sd);
+	tokens_end_space(sd);
 	lock_acquire(&registry);
 	space[sd->id] = NULL;
 	lock_release(&registry);
@@ -600,10 +604,38 @@ static int quiesce(struct slabdev *sd, bool live)
 			 error_get());
 }
 
+int space_may_close(struct slabdev *sd, unsigned int flags)
+{
+	/* Also finds out whether the device is gone: then nothing can be freed,
+	 * and what was live does not matter. */
+	int err = quiesce(sd, flags & SLABDEV_CLOSE_FORCE);
+	u64 live;
+
+	if (err || flags & SLABDEV_CLOSE_FORCE)
+		return err;
+	if (graphs_count(sd))
+		return error_set(-EBUSY, "space %s has %u graphs that were not "
+				 "released", sd->name, graphs_count(sd));
+	if (vmm_health(&sd->vmm))
+		return 0;
+	live = live_objects(sd);
+	if (live)
+		live_report(sd, NULL, "closing space");
+	if (arenas_any(sd))
+		arenas_report_live(sd);
+	if (live)
+		return error_set(-EBUSY, "space %s has %llu live objects",
+				 sd->name, (unsigned long long)live);
+	if (arenas_any(sd))
+		return error_set(-EBUSY, "space %s has %u arenas that were not "
+				 "destroyed", sd->name,
+				 READ_ONCE(sd->rec->nr_arenas));
+	return 0;
+}
+
 int slabdev_close(struct slabdev *sd, unsigned int flags)
 {
 	bool found;
-	u64 live;
 	int err;
 
 	if (!sd)
@@ -619,25 +651,15 @@ int slabdev_close(struct slabdev *sd, unsigned int flags)
 				 (const void *)sd);
 	if (sd->orphaned)
 		return abandon(sd);
-	/* Also finds out whether the device is gone: then nothing can be freed,
-	 * and what was live does not matter. */
-	err = quiesce(sd, flags & SLABDEV_CLOSE_FORCE);
+	err = space_may_close(sd, flags);
 	if (err)
 		return err;
-	if (graphs_count(sd) && !(flags & SLABDEV_CLOSE_FORCE))
-		return error_set(-EBUSY, "space %s has %u graphs that were not "
-				 "released", sd->name, graphs_count(sd));
-	live = flags & SLABDEV_CLOSE_FORCE || vmm_health(&sd->vmm) ?
-	       0 : live_objects(sd);
-	if (live) {
-		live_report(sd, NULL, "closing space");
-		return error_set(-EBUSY, "space %s has %llu live objects",
-				 sd->name, (unsigned long long)live);
-	}
 	if (!vmm_health(&sd->vmm))
 		(void)debug_validate(sd, NULL);
 	err = detach(sd);
 	if (err)
 		return err;
+	arenas_end(sd);
+	tokens_end_space(sd);
 	return demolish(sd);
 }

@@ -20,6 +20,13 @@ int __must_check space_open_on(struct slabdev **sd,
 			       const struct slabdev_attr *attr,
 			       const struct vmm_ops *ops, void *dev);
 
+/*
+ * What slabdev_close() asks first, of a space that is no orphan: 0, and nothing
+ * but what others do meanwhile can keep it from being closed; or -EBUSY, with a
+ * report of what is live.
+ */
+int __must_check space_may_close(struct slabdev *sd, unsigned int flags);
+
 /* What the memory is, in words; "" where the spec says it already. */
 const char *space_backing(const struct slabdev *sd);
 

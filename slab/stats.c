@@ -128,6 +128,7 @@ static u64 stream_bytes(const struct slabdev *sd)
 	return READ_ONCE(sd->stream_pool.bytes) +
 	       READ_ONCE(sd->pending_pool.bytes) +
 	       READ_ONCE(sd->note_pool.bytes) +
+	       READ_ONCE(sd->work_pool.bytes) +
 	       READ_ONCE(sd->graph_pool.bytes) +
 	       resv_bytes(&sd->notes.buckets);
 }
@@ -191,6 +192,28 @@ static void add_streams(const struct slabdev *sd, struct slabdev_stats *st)
 	st->exported_bytes = READ_ONCE(rec->exported_bytes);
 }
 
+static void add_owners(const struct slabdev *sd, struct slabdev_stats *st)
+{
+	const struct slabdev_seg_space *rec = sd->rec;
+
+	st->arenas = READ_ONCE(rec->nr_arenas);
+	st->arena_bytes = READ_ONCE(rec->arena_bytes);
+	st->live += st->arena_bytes;
+	st->buffers = READ_ONCE(rec->nr_buffers);
+	st->groups = READ_ONCE(rec->nr_groups);
+}
+
+/* Counted in different places: of an allocation that is under way, or was
+ * undone, the miss may be there and the allocation not. */
+static void add_reused(const struct slabdev *sd, struct slabdev_stats *st)
+{
+	u64 misses = READ_ONCE(sd->rec->misses);
+	u64 bytes = READ_ONCE(sd->rec->miss_bytes);
+
+	st->reused = st->allocs - min(misses, st->allocs);
+	st->reused_bytes = st->alloc_bytes - min(bytes, st->alloc_bytes);
+}
+
 void stats_collect(struct slabdev *sd, struct slabdev_stats *st)
 {
 	*st = (struct slabdev_stats){ 0 };
@@ -199,6 +222,8 @@ void stats_collect(struct slabdev *sd, struct slabdev_stats *st)
 	st->flushes += READ_ONCE(sd->window[0]->cls[GONE_CLASS].flushes);
 	add_backend(sd, st);
 	add_streams(sd, st);
+	add_owners(sd, st);
+	add_reused(sd, st);
 	st->in_flight = (s64)(st->mapped - st->live - st->cached -
 			      st->pending - st->retained - st->rounding -
 			      st->slack - st->lost);

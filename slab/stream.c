@@ -4,6 +4,7 @@
 
 #include "core/log.h"
 #include "core/os.h"
+#include "slab/arena.h"
 #include "slab/hazard_watch.h"
 #include "slab/health.h"
 #include "slab/heap.h"
@@ -187,12 +188,16 @@ static int leave(struct slabdev *sd, struct stream *st)
  * or a negative errno. */
 static int end_uses(struct slabdev *sd, slabdev_stream_t stream)
 {
-	int used = notes_end_stream(sd, stream);
+	int used = notes_end_stream(sd, stream), arenas = 0;
 
 	if (used > 0)
 		watch_detach(sd, stream);
 	if (used >= 0)
-		return used;
+		arenas = arenas_end_stream(sd, stream);
+	if (used >= 0 && arenas >= 0)
+		return used | arenas;
+	if (used >= 0)
+		used = arenas;
 	return error_set(used == -EAGAIN || used == -EXDEV ? -EBUSY : used,
 			 "slabdev_stream_detach: %s: no event can be recorded "
 			 "for the objects that stream %p uses: %s", sd->name,

@@ -49,7 +49,7 @@ struct stream {
 	u16 domain;			/* const: DOMAIN_STREAM + its number */
 	u32 users;			/* streams lock: times attached */
 	struct graph *graph;		/* atomic: of a declared capture */
-	struct pending *first, *last;	/* pending lock: in order of time */
+	struct pending_list queue;	/* pending lock: in order of time */
 	u32 refs;			/* pending lock: the table, and who asks
 					 * records of the queue */
 	bool gone;			/* pending lock: no queue any more */

@@ -20,6 +20,7 @@
 
 #include "core/log.h"
 #include "core/overflow.h"
+#include "slab/arena.h"
 #include "slab/class.h"
 #include "slab/guard.h"
 #include "slab/heap.h"
@@ -305,13 +306,16 @@ static void check_space(struct walk *w)
 	check(w, !broken, 0, broken);
 	broken = vmm_validate(&sd->vmm);
 	check(w, !broken, 0, broken);
+	broken = arenas_validate(sd);
+	off(w, !broken, broken);
 	off(w, READ_ONCE(sd->rec->large_bytes) == w->large_bytes,
 	    "a space counts the bytes of its large objects");
 	off(w, READ_ONCE(sd->rec->large_pending) == w->large_pending,
 	    "a space counts the bytes of large objects that are pending");
 	off(w, READ_ONCE(sd->empty_slices) == w->empty_slices,
 	    "a space counts the slices of its empty slabs");
-	off(w, READ_ONCE(sd->rec->out_bytes) <= w->out_bytes,
+	off(w, READ_ONCE(sd->rec->out_bytes) <=
+	       w->out_bytes + READ_ONCE(sd->rec->arena_bytes),
 	    "a space counts the bytes that are out of its slabs");
 	lock_acquire(&sd->pool.lock);
 	slices = sd->pool.slices.nr_total;

@@ -193,6 +193,11 @@ struct damage zone_check_range(struct peek *k, u64 offset, u64 end)
 	return look(k, DAMAGE_RIGHT, offset, end, end, ZONE_BYTE);
 }
 
+struct damage zone_check_poison(struct peek *k, u64 offset, u64 end)
+{
+	return look(k, DAMAGE_POISON, offset, end, end, POISON_BYTE);
+}
+
 struct slab_view {
 	u64 object, end;	/* the object and the end of its slab */
 	u64 left;		/* where the zone before it begins */

@@ -81,6 +81,8 @@ struct damage zone_check_free(struct peek *k, const struct class *c,
 
 /* Are all bytes from @offset to @end those of a zone? */
 struct damage zone_check_range(struct peek *k, u64 offset, u64 end);
+/* Or of poison, without an end? */
+struct damage zone_check_poison(struct peek *k, u64 offset, u64 end);
 
 /* The class for the general calls of @size bytes at @align, of one with room
  * for the zone; 0: none. */

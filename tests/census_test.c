@@ -130,6 +130,8 @@ PLANT(adjacent, POKE(g->v->res[0].nr_chunks, 41);
       POKE(g->v->res[0].raw_size, g->v->res[0].raw_size + 2 * MIB))
 PLANT(beyond_the_end, POKE(g->v->max_chunks, g->v->res[1].first_chunk + 3))
 PLANT(reserved, POKE(g->s->cnt.reserved, 0))
+PLANT(held_idle, POKE(g->idle->is_held, true))
+PLANT(held, POKE(g->used->is_held, true))
 PLANT(calls, POKE(g->s->cnt.fails[VMM_OP_MAP], 1000))
 
 static const struct plant plants[] = {
@@ -164,6 +166,8 @@ static const struct plant plants[] = {
 	P(adjacent, "vmm: two reservations have adjacent numbers"),
 	P(beyond_the_end, "vmm: a reservation is numbered beyond the end"),
 	P(reserved, "vmm: reserved bytes were counted wrongly"),
+	P(held_idle, "vmm: memory at held numbers is idle"),
+	P(held, "vmm: the held numbers were counted wrongly"),
 	P(calls, "vmm: more calls failed than were made"),
 };
 

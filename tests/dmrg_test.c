@@ -8,54 +8,11 @@
  * figures that it reports about the library are checked against the promises.
  * Skipped where it was not built, for lack of OpenBLAS.
  */
-#include <errno.h>
-#include <math.h>
 #include <stdio.h>
-#include <unistd.h>
+#include <stdlib.h>
 
+#include "tests/dmrg_run.h"
 #include "tests/heisenberg.h"
-#include "tests/kunit/kunit.h"
-#include "tests/program.h"
-
-#define DMRG "samples/dmrg/dmrg"
-
-/* Run, expect success and a well-formed last line. Return: its energy. */
-static double dmrg_energy(struct kunit *test, const char *const *argv,
-			  struct program *p)
-{
-	char again[64];
-	double energy;
-
-	program_run(test, p, argv, NULL);
-	KUNIT_ASSERT_EQ_MSG(test, p->status, 0, "%s", p->err);
-	KUNIT_EXPECT_STREQ(test, p->err, "");
-	KUNIT_ASSERT_EQ(test, sscanf(program_last_line(test, p->out),
-				     "energy %lf", &energy), 1);
-	snprintf(again, sizeof(again), "energy %.12f", energy);
-	KUNIT_EXPECT_STREQ(test, program_last_line(test, p->out), again);
-	return energy;
-}
-
-static void expect_near(struct kunit *test, double got, double want,
-			double error)
-{
-	KUNIT_EXPECT_TRUE_MSG(test, fabs(got - want) <= error,
-			      "got %.12f, want %.12f", got, want);
-}
-
-/* A figure of the --json output; the case ends where it is missing. */
-static double figure(struct kunit *test, const char *json, const char *name)
-{
-	char key[64];
-	const char *at;
-	double value;
-
-	snprintf(key, sizeof(key), "\"%s\": ", name);
-	at = strstr(json, key);
-	KUNIT_ASSERT_NOT_NULL_MSG(test, at, "no %s in %s", name, json);
-	KUNIT_ASSERT_EQ(test, sscanf(at + strlen(key), "%lf", &value), 1);
-	return value;
-}
 
 struct chain_param {
 	const char *sites, *bond;
@@ -136,6 +93,7 @@ static void dmrg_variational(struct kunit *test)
 static const char *const variants[] = {
 	"--threads=2", "--threads=3", "--threads=8", "--alloc=malloc",
 	"--policy=retain", "--policy=trim", "--policy=aggressive",
+	"--policy=aggressive:1,retain:2,trim", "--blocks=group",
 };
 
 static void describe_variant(const char *const *option, char *desc)
@@ -319,6 +277,18 @@ static struct refusal refusals[] = {
 	{ { "--threads=65" }, "--threads \"65\"" },
 	{ { "--alloc=new" }, "--alloc \"new\": want slabdev or malloc" },
 	{ { "--policy=keep" }, "--policy \"keep\": want retain" },
+	{ { "--policy=" }, "or push, not \"\"" },
+	{ { "--policy=retain:" }, "sweeps from 1 to 1000 behind \"retain:\"" },
+	{ { "--policy=retain:0,trim" }, "sweeps from 1 to 1000 behind" },
+	{ { "--policy=retain:2x" }, "sweeps from 1 to 1000 behind" },
+	{ { "--policy=push,retain" }, "\"push\" lasts to the end" },
+	{ { "--policy=push:3," }, "or push, not \"\"" },
+	{ { "-s", "5", "--policy=push:5,trim" }, "would begin with sweep 6" },
+	{ { "--blocks=many" }, "--blocks \"many\": want single or group" },
+	{ { "--alloc=malloc", "--blocks=group" }, "are slabdev's" },
+	{ { "--alloc=malloc", "--compare" }, "are slabdev's" },
+	{ { "--alloc=malloc", "--device=cuda:0" }, "are slabdev's" },
+	{ { "--alloc=malloc", "--policy=push" }, "are slabdev's" },
 	{ { "--frobnicate" }, "unrecognized option" },
 	{ { "-L", "8", "more" }, "\"more\": unexpected argument" },
 };

@@ -74,25 +74,34 @@ bool docs_next_line(struct kunit *test, struct docs_lines *l)
 	return true;
 }
 
-static bool language(const char *word, size_t len, bool *is_c)
+static bool language(const char *word, size_t len, enum docs_language *is)
 {
-	*is_c = len == 1 && word[0] == 'c';
-	return *is_c || (len == 2 && !strncmp(word, "sh", 2));
+	static const char *const names[] = {
+		[DOCS_SHELL] = "sh", [DOCS_C] = "c", [DOCS_CXX] = "cpp",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strlen(names[i]) == len && !strncmp(word, names[i], len)) {
+			*is = (enum docs_language)i;
+			return true;
+		}
+	return false;
 }
 
 /* Is this line, and in a .rst file the next, the start of an example? */
-static bool begins(struct kunit *test, struct docs_lines *l, bool *is_c)
+static bool begins(struct kunit *test, struct docs_lines *l,
+		   enum docs_language *is)
 {
 	static const char directive[] = ".. code-block:: ";
 	const char *word = l->line + strlen("```");
 
 	if (!strncmp(l->line, "```", 3))
-		return language(word, strcspn(word, " "), is_c) &&
+		return language(word, strcspn(word, " "), is) &&
 		       !strcmp(word + strcspn(word, " "), " example");
 	if (strncmp(l->line, directive, strlen(directive)))
 		return false;
 	word = l->line + strlen(directive);
-	return language(word, strlen(word), is_c) && docs_next_line(test, l) &&
+	return language(word, strlen(word), is) && docs_next_line(test, l) &&
 	       !strcmp(l->line, "   :class: example");
 }
 
@@ -105,7 +114,7 @@ bool docs_next_example(struct kunit *test, struct docs_lines *l,
 	do {
 		if (!docs_next_line(test, l))
 			return false;
-	} while (!begins(test, l, &e->is_c));
+	} while (!begins(test, l, &e->language));
 	is_markdown = l->line[0] == '`';
 	e->line = l->nr;
 	e->text = kunit_kzalloc(test, strlen(l->next) + 2);

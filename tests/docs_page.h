@@ -28,8 +28,10 @@ struct docs_lines {
 };
 bool docs_next_line(struct kunit *test, struct docs_lines *l);
 
+enum docs_language { DOCS_SHELL, DOCS_C, DOCS_CXX };
+
 struct docs_example {
-	bool is_c;		/* else shell */
+	enum docs_language language;
 	unsigned int line;	/* of the page */
 	char *text;
 };

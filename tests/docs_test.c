@@ -4,8 +4,8 @@
  *
  * Pages go wrong silently: a file is renamed, a goal or a function goes, an
  * example stops compiling. So every name on a page is looked up, and every
- * block that is marked as an example is run. A C example is a whole program; a
- * shell example runs where the build is.
+ * block that is marked as an example is run. A C or C++ example is a whole
+ * program; a shell example runs where the build is.
  */
 #include <ctype.h>
 #include <limits.h>
@@ -34,8 +34,13 @@ static const struct page pages[] = {
 	{ "Documentation/slabinfo.rst", 0 },
 	{ "Documentation/cuda.rst", 1 },
 	{ "Documentation/streams.rst", 1 },
+	{ "Documentation/managers.rst", 1 },
+	{ "Documentation/sources.rst", 0 },
+	{ "Documentation/packing.rst", 1 },
+	{ "Documentation/retention.rst", 0 },
 	{ "Documentation/debugging.rst", 0 },
 	{ "Documentation/mpi.rst", 1 },
+	{ "Documentation/scopes.rst", 2 },
 	{ "Documentation/surroundings.rst", 0 },
 	{ "Documentation/testing.rst", 0 },
 	{ "Documentation/driver-model.rst", 0 },
@@ -83,27 +88,41 @@ static void run_shell(struct kunit *test, const char *what,
 
 /* $1 is a folder, $2 the source tree, $3 the build, $4 a sanitizer or "". */
 static const char compile_and_run[] =
-	" -std=gnu11 -Wall -Wextra -Werror -I\"$2/include\" -o \"$1/example\" "
-	"\"$1/example.c\" \"$3/libslabdev.a\" -lpthread -ldl "
+	" -Wall -Wextra -Werror -I\"$2/include\" -o \"$1/example\" "
+	"\"$1\"/example.c* \"$3/libslabdev.a\" -lpthread -ldl "
 	"${4:+-fsanitize=$4} && \"$1/example\"";
+/* There need not be one for C++. */
+static const char have_compiler[] =
+	"command -v \"${0##* }\" >/dev/null || exit 77; ";
 
-static void run_c(struct kunit *test, const char *what,
-		  const struct docs_example *e)
+static void run_program(struct kunit *test, const char *what,
+			const struct docs_example *e)
 {
 	char *folder = new_folder(test), path[PATH_MAX], command[1024];
+	bool is_cxx = e->language == DOCS_CXX;
+	const char *compiler = build_variable(test, is_cxx ? "CXX" : "CC");
+	struct kunit_process p;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/example.c", folder);
+	snprintf(path, sizeof(path), "%s/example.%s", folder,
+		 is_cxx ? "cpp" : "c");
 	f = fopen(path, "we");
 	KUNIT_ASSERT_NOT_NULL(test, f);
 	fputs(e->text, f);
 	KUNIT_ASSERT_EQ(test, fclose(f), 0);
-	snprintf(command, sizeof(command), "%s%s",
-		 build_variable(test, "CC"), compile_and_run);
-	run_shell(test, what, (const char *const[]){
-		"sh", "-c", command, "sh", folder, kunit_source_path(test, "."),
-		kunit_built_path(test, "."), build_variable(test, "SANITIZE"),
-		NULL });
+	snprintf(command, sizeof(command), "%s%s -std=%s%s", have_compiler,
+		 compiler, is_cxx ? "c++17" : "gnu11", compile_and_run);
+	kunit_run_program(test, &p, (const char *const[]){
+		"sh", "-c", command, compiler, folder,
+		kunit_source_path(test, "."), kunit_built_path(test, "."),
+		build_variable(test, "SANITIZE"), NULL });
+	if (is_cxx && p.exit_code == 77) {
+		kunit_info(test, "%s: not run, there is no %s", what, compiler);
+		return;
+	}
+	if (p.exit_code)
+		kunit_show_process(test, &p);
+	KUNIT_EXPECT_EQ_MSG(test, p.exit_code, 0, "%s", what);
 }
 
 /* Goal: what a reader copies works. */
@@ -118,8 +137,8 @@ static void examples_work(struct kunit *test)
 		char what[TOKEN_MAX], command[4096];
 
 		snprintf(what, sizeof(what), "%s:%u", page->name, e.line);
-		if (e.is_c) {
-			run_c(test, what, &e);
+		if (e.language != DOCS_SHELL) {
+			run_program(test, what, &e);
 			continue;
 		}
 		snprintf(command, sizeof(command), "cd \"$1\" || exit\n%s",
@@ -321,7 +340,8 @@ static void names_exist(struct kunit *test)
 			"include/slabdev/*.h", "core/param.c",
 			"tests/model/model.h", "tests/kunit/kunit.h", NULL }),
 		.headers = docs_read(test, (const char *const[]){
-			"include/slabdev/*.h", "core/*.h", "vmm/*.h",
+			"include/slabdev/*.h", "include/slabdev/*.hpp",
+			"core/*.h", "vmm/*.h",
 			"slab/*.h", "tests/model/model.h", NULL }),
 		.kconfig = docs_read(test, (const char *const[]){
 			"*/Kconfig", NULL }),
@@ -404,7 +424,99 @@ static void symbols_are_those_of_kconfig(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, count(doc, "*-``"), (int)nr_params + n);
 }
 
+/* ---- Tests that a page names -------------------------------------------- */
+
+#define SOURCES "Documentation/sources.rst"
+
+/* ``suite.case``, and no file's name: splits it. */
+static bool is_case(char *token, const char **name)
+{
+	char *dot = strchr(token, '.');
+
+	if (!dot || token[strspn(token, "abcdefghijklmnopqrstuvwxyz"
+				 "0123456789_.")] ||
+	    !strcmp(dot, ".h") || !strcmp(dot, ".c"))
+		return false;
+	*dot = '\0';
+	*name = dot + 1;
+	return true;
+}
+
+/* Suite NAME is in NAME_test.c, and the case is in its table. */
+static void check_case(struct kunit *test, const char *suite, const char *name)
+{
+	char path[TOKEN_MAX + 16], entry[2][TOKEN_MAX + 8];
+	const char *text;
+
+	snprintf(path, sizeof(path), "tests/%s_test.c", suite);
+	if (!path_exists(test, path)) {
+		KUNIT_FAIL(test, "%s: there is no suite %s", SOURCES, suite);
+		return;
+	}
+	text = docs_read_one(test, path);
+	snprintf(entry[0], sizeof(entry[0]), "(%s)", name);
+	snprintf(entry[1], sizeof(entry[1]), "(%s,", name);
+	KUNIT_EXPECT_TRUE_MSG(test, strstr(text, entry[0]) ||
+			      strstr(text, entry[1]), "%s: suite %s has no %s",
+			      SOURCES, suite, name);
+}
+
+/* How many tests a line names, which must all be there. */
+static int check_cases(struct kunit *test, const char *line)
+{
+	char token[TOKEN_MAX];
+	const char *name;
+	int n = 0, len;
+
+	/* Only the tables name some. */
+	if (strncmp(line, "   ", 3))
+		return 0;
+	for (; (line = strstr(line, "``")); line += len + 2) {
+		line += 2;
+		len = 0;
+		if (sscanf(line, "%255[^`]%n", token, &len) == 1 &&
+		    is_case(token, &name)) {
+			check_case(test, token, name);
+			n++;
+		}
+	}
+	return n;
+}
+
+/* Goal: each trap of the sources is held by tests that exist. */
+static void each_trap_has_its_test(struct kunit *test)
+{
+	struct docs_lines l = { .next = docs_read_one(test, SOURCES) };
+	int tables = 0, rows = 0, held = 0;
+	bool has_test = true;
+
+	while (docs_next_line(test, &l)) {
+		tables += begins_with(l.line, ".. list-table::");
+		if (begins_with(l.line, "   * - ")) {
+			rows++;
+			has_test = false;
+		}
+		if (check_cases(test, l.line) && !has_test) {
+			held++;
+			has_test = true;
+		}
+	}
+	KUNIT_EXPECT_GT(test, tables, 0);
+	/* The head of a table is a row, too. */
+	KUNIT_EXPECT_EQ(test, held, rows - tables);
+}
+
 /* ---- Manual pages ----------------------------------------------------- */
+
+/* The name in a declaration: the word before its first parenthesis. */
+static void declared_name(const char *at, char name[TOKEN_MAX])
+{
+	const char *end = at + strcspn(at, "("), *from = end;
+
+	while (from > at && (isalnum(from[-1]) || from[-1] == '_'))
+		from--;
+	snprintf(name, TOKEN_MAX, "%.*s", (int)(end - from), from);
+}
 
 static void manual_has_every_function(struct kunit *test)
 {
@@ -416,10 +528,7 @@ static void manual_has_every_function(struct kunit *test)
 
 	while ((at = strstr(at, "\nSLABDEV_API "))) {
 		at += strlen("\nSLABDEV_API ");
-		KUNIT_ASSERT_EQ(test, sscanf(strstr(at, "slabdev_"),
-					     "%255[a-z_]", name), 1);
-		if (!strcmp(name, "slabdev_"))
-			continue;
+		declared_name(at, name);
 		snprintf(line, sizeof(line), "\n.Fn %s \"", name);
 		KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(man, line), "%s", name);
 		n++;
@@ -477,6 +586,7 @@ static const struct kunit_case docs_cases[] = {
 	KUNIT_CASE(readme_has_hello),
 	KUNIT_CASE_PARAM(names_exist, page_gen_params),
 	KUNIT_CASE(symbols_are_those_of_kconfig),
+	KUNIT_CASE(each_trap_has_its_test),
 	KUNIT_CASE(manual_has_every_function),
 	KUNIT_CASE(manual_has_every_parameter),
 	KUNIT_CASE_SLOW(pages_build_without_warning, .timeout_s = 120),

@@ -554,6 +554,39 @@ static void pool_takes_addresses(struct kunit *test)
 	bench_close(test);
 }
 
+/* A pool at its maximum still has what was freed in it, and what that cost. */
+static void full_pool_uses_its_gaps(struct kunit *test)
+{
+	CUmemPoolProps props = {
+		.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 },
+		.maxSize = 4 << 20,
+	};
+	cuuint64_t keep = UINT64_MAX;
+	CUdeviceptr ptr, other, none;
+	CUmemoryPool pool;
+
+	bench_open(test);
+	MUST(test, cuMemPoolCreate(&pool, &props));
+	MUST(test, cuMemPoolSetAttribute(pool,
+			CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep));
+	cu.model_reset();
+	MUST(test, cuMemAllocFromPoolAsync(&ptr, 4 << 20, pool, NULL));
+	KUNIT_EXPECT_EQ(test, cu.model_clock_ns(), 1700);
+	EXPECT_CU(test, cuMemAllocFromPoolAsync(&none, 512, pool, NULL), 2);
+	MUST(test, cuMemFreeAsync(ptr, NULL));
+	MUST(test, cuCtxSynchronize());
+	MUST(test, cuMemAllocFromPoolAsync(&ptr, 3 << 20, pool, NULL));
+	EXPECT_CU(test, cuMemAllocFromPoolAsync(&other, 1 << 20, pool, NULL),
+		  0);
+	EXPECT_CU(test, cuMemAllocFromPoolAsync(&none, 512, pool, NULL), 2);
+	MUST(test, cuMemFreeAsync(ptr, NULL));
+	MUST(test, cuMemFreeAsync(other, NULL));
+	MUST(test, cuCtxSynchronize());
+	MUST(test, cuMemPoolDestroy(pool));
+	bench_close(test);
+}
+
 static void wsl_limits(struct kunit *test)
 {
 	struct bench *b;
@@ -691,6 +724,7 @@ static const struct kunit_case cases[] = {
 	KUNIT_CASE_ISOLATED(machine_without_device),
 	KUNIT_CASE_ISOLATED(new_memory_is_garbage),
 	KUNIT_CASE_ISOLATED(pool_takes_addresses),
+	KUNIT_CASE_ISOLATED(full_pool_uses_its_gaps),
 	KUNIT_CASE_ISOLATED(wsl_limits),
 	KUNIT_CASE_PARAM(age_exports, age_gen_params, .isolated = true),
 	KUNIT_CASE_PARAM(machine_keeps_contract, machine_gen_params,

@@ -90,7 +90,7 @@ SPOIL(big_calls, s->file[0].space->vmm.calls[3] = UINT64_MAX)
 static const struct damage damages[] = {
 	{ "no magic", no_magic, "does not begin with the magic number", NULL },
 	{ "other version", other_version, "was made by layout version 99, "
-	  "this slabinfo knows 5", NULL },
+	  "this slabinfo knows 6", NULL },
 	{ "other kind", other_kind, "is of kind 5, which does not exist",
 	  "main (host)" },
 	{ "other size", other_size, " bytes, its header says ",

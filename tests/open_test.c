@@ -86,6 +86,27 @@ static void bad_attributes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, try_open(test, test_spec(), &attr), 0);
 }
 
+/* Reports are read by people and by programs, line by line. */
+static void names_are_fit_for_reports(struct kunit *test)
+{
+	static const char *const bad[] = { "a\nb", "\x1b[31m", "a\x7f", "\t" };
+	static const char *const good[] = { "", "two words", "\xc3\xa9" };
+	struct slabdev_attr attr = SLABDEV_ATTR_INIT;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		attr.name = bad[i];
+		KUNIT_EXPECT_EQ(test, try_open(test, test_spec(), &attr),
+				-EINVAL);
+		KUNIT_EXPECT_NOT_NULL(test, strstr(slabdev_last_error(),
+						   "attr.name: character"));
+	}
+	for (i = 0; i < ARRAY_SIZE(good); i++) {
+		attr.name = good[i];
+		KUNIT_EXPECT_EQ(test, try_open(test, test_spec(), &attr), 0);
+	}
+}
+
 static void refuse_open(struct kunit *test, const struct slabdev_attr *attr,
 			const char *text)
 {
@@ -565,6 +586,7 @@ static const struct kunit_case open_cases[] = {
 	KUNIT_CASE(specs),
 	KUNIT_CASE(bad_attributes),
 	KUNIT_CASE(bad_attributes_are_named),
+	KUNIT_CASE(names_are_fit_for_reports),
 	KUNIT_CASE(other_versions_of_the_attributes),
 	KUNIT_CASE(limit_is_whole_chunks),
 	KUNIT_CASE(reservation_is_chosen_or_given),

@@ -184,6 +184,42 @@ static void streams_says_why_not(struct kunit *test)
 			   "[--device SPEC]\n");
 }
 
+static void cxx_solves(struct kunit *test)
+{
+	struct program p;
+
+	program_run(test, &p, (const char *const[]){ "samples/cxx/cxx", NULL },
+		    NULL);
+	KUNIT_EXPECT_EQ_MSG(test, p.status, 0, "%s", p.err);
+	KUNIT_EXPECT_STREQ(test, p.err, "");
+	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(p.out, "199 blocks in 1 "
+					       "allocation"), "%s", p.out);
+	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(p.out, "solved in "), "%s",
+				  p.out);
+}
+
+/* Of a GPU's memory, what the CPU can touch; what it cannot is refused. */
+static void cxx_solves_where_it_can(struct kunit *test)
+{
+	struct program p;
+	char driver[4096];
+
+	if (!IS_ENABLED(CONFIG_DRIVER_MODEL))
+		kunit_skip(test, "the model of the driver was not built");
+	snprintf(driver, sizeof(driver), "SLABDEV_LIBCUDA=%s",
+		 program_path(test, "tests/model/libcuda.so.1"));
+	program_run(test, &p, (const char *const[]){ "samples/cxx/cxx",
+		    "cuda-managed:0", NULL }, driver);
+	KUNIT_EXPECT_EQ_MSG(test, p.status, 0, "%s", p.err);
+	program_run(test, &p, (const char *const[]){ "samples/cxx/cxx",
+		    "cuda:0", NULL }, driver);
+	KUNIT_EXPECT_EQ(test, p.status, 1);
+	KUNIT_EXPECT_STREQ(test, p.out, "");
+	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(p.err, "cxx: a memory_resource "
+					       "in a space of \"cuda:N\""),
+				  "%s", p.err);
+}
+
 static const struct kunit_case samples_cases[] = {
 	KUNIT_CASE(hello_works),
 	KUNIT_CASE(hello_says_why_not),
@@ -193,6 +229,8 @@ static const struct kunit_case samples_cases[] = {
 	KUNIT_CASE_PARAM(streams_is_right, streams_gen_params),
 	KUNIT_CASE_PARAM(hazard_finds_the_broken_twin, streams_gen_params),
 	KUNIT_CASE(streams_says_why_not),
+	KUNIT_CASE(cxx_solves),
+	KUNIT_CASE(cxx_solves_where_it_can),
 	{}
 };
 

@@ -408,7 +408,7 @@ static const char prometheus_script[] =
 "    last = m[1]\n"
 "    seen.add(last)\n"
 "    n += 1\n"
-"assert n == 8 + 16 + 12 + 3 * 10, n\n"
+"assert n == 8 + 22 + 12 + 3 * 10, n\n"
 "print(\"ok\")\n";
 
 static void prometheus_is_well_formed(struct kunit *test)

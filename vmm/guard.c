@@ -53,6 +53,16 @@ void vmm_wall_off(struct vmm *v, u32 first, u32 nr)
 	set_chunks(v, first, nr, &wall);
 }
 
+void vmm_wall_take_away(struct vmm *v, u32 first, u32 nr)
+{
+	set_chunks(v, first, nr, NULL);
+}
+
+bool vmm_is_wall(const struct vmm *v, u32 number)
+{
+	return *vmm_chunk(v, number) == &wall;
+}
+
 static void open_oldest(struct vmm *v)
 {
 	const struct vmm_hole *hole = &v->hole[v->first_hole];
@@ -156,4 +166,5 @@ void vmm_end_walls(struct vmm *v)
 	}
 	v->nr_holes = 0;
 	v->hole_chunks = 0;
+	v->nr_held = 0;
 }

@@ -57,6 +57,7 @@ int vmm_handle_create(struct vmm *v, u32 nr, struct vmm_handle **out)
 	h->nr = nr;
 	h->state = VMM_CREATED;
 	h->is_new = true;
+	h->is_held = false;
 	vmm_count(&v->cnt->handles, 1);
 	vmm_count(&v->cnt->created, (s64)size);
 	if (v->cnt->created > v->cnt->peak_created)
@@ -97,6 +98,9 @@ int vmm_handle_map(struct vmm *v, struct vmm_handle *h, u32 first)
 	}
 	h->first = first;
 	h->state = VMM_MAPPED;
+	h->is_held = vmm_is_wall(v, first);
+	if (h->is_held)
+		vmm_wall_take_away(v, first, h->nr);
 	set_chunks(v, first, h->nr, h);
 	return 0;
 }
@@ -112,7 +116,11 @@ int vmm_handle_unmap(struct vmm *v, struct vmm_handle *h)
 		return -EIO;
 	}
 	set_chunks(v, h->first, h->nr, NULL);
-	range_free(&v->addresses, h->first, h->nr);
+	if (h->is_held)
+		vmm_wall_off(v, h->first, h->nr);
+	else
+		range_free(&v->addresses, h->first, h->nr);
+	h->is_held = false;
 	h->first = VMM_NO_CHUNK;
 	h->stamp = 0;
 	h->state = VMM_CREATED;

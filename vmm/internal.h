@@ -29,6 +29,7 @@ struct vmm_handle {
 	enum vmm_state state;
 	u64 stamp;		/* idle: when it fell idle, see fence.c */
 	bool is_new;		/* created by the vmm_map() that runs */
+	bool is_held;		/* its numbers are held: hold.c */
 	bool is_told;		/* that it is lost was reported */
 };
 
@@ -113,6 +114,8 @@ int vmm_unreserve_all(struct vmm *v);
 /* A run of @nr chunk numbers, from the reservations that are there or from a
  * further one. 0, -ENOMEM, or the backend's error. */
 int __must_check vmm_run_alloc(struct vmm *v, u32 nr, u32 *first);
+/* The same, as high as there is one. */
+int __must_check vmm_run_alloc_high(struct vmm *v, u32 nr, u32 *first);
 /* The reservation that has this chunk number open. NULL: none. */
 struct vmm_reservation *vmm_reservation_of(struct vmm *v, u32 chunk);
 /* Addresses that hold @chunks aligned: where they begin, and their bytes. */
@@ -140,6 +143,8 @@ void vmm_res_place(struct vmm *v, struct vmm_reservation *res, u64 addr,
 		   u32 first_chunk, u32 nr_chunks);
 
 int __must_check vmm_reserve_region(struct vmm *v, u32 nr);
+/* Free allocated numbers, which are one or more whole allocations. */
+void vmm_numbers_free(struct range *r, u32 first, u32 n);
 /* Give those back in which nothing is mapped. True if that was any. */
 bool vmm_unreserve_empty(struct vmm *v);
 
@@ -160,6 +165,9 @@ int vmm_lost_retry(struct vmm *v);
 
 /* Allocated numbers without memory: nothing is mapped there. */
 void vmm_wall_off(struct vmm *v, u32 first, u32 nr);
+/* Something is going to be. */
+void vmm_wall_take_away(struct vmm *v, u32 first, u32 nr);
+bool vmm_is_wall(const struct vmm *v, u32 number);
 /* Free the numbers of all holes. True if that was any. */
 bool vmm_open_holes(struct vmm *v);
 void vmm_end_walls(struct vmm *v);

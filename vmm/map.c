@@ -151,9 +151,11 @@ static void unmap_pieces(struct vmm *v, u32 first, u32 end)
 	}
 }
 
-/* Fill the allocated numbers [@first, @first + @nr) with memory. */
+/* Fill the allocated numbers [@first, @first + @nr) with memory. Those that
+ * are held (hold.c) stay allocated when that fails. */
 static int populate(struct vmm *v, u32 first, u32 nr, u32 handle_chunks)
 {
+	bool held = vmm_is_wall(v, first);
 	u32 end = first + nr;
 	u32 pos = first;
 	u32 n;
@@ -166,7 +168,7 @@ static int populate(struct vmm *v, u32 first, u32 nr, u32 handle_chunks)
 		if (err)
 			goto unmap;
 		pos += n;
-		if (pos < end)
+		if (pos < end && !held)
 			range_split(&v->addresses, pos);
 	}
 	err = grant_access(v, first, nr);
@@ -175,7 +177,7 @@ static int populate(struct vmm *v, u32 first, u32 nr, u32 handle_chunks)
 	return 0;
 
 unmap:
-	if (pos < end)
+	if (pos < end && !held)
 		range_free(&v->addresses, pos, end - pos);
 	unmap_pieces(v, first, pos);
 	return err;
@@ -352,5 +354,50 @@ int vmm_map_guarded(struct vmm *v, u32 nr, u32 *first)
 				  "that is idle");
 		err = -ENOMEM;
 	}
+	return vmm_leave(v, err);
+}
+
+/* ---- Held numbers (hold.c) ---------------------------------------------- */
+
+static bool are_walls(const struct vmm *v, u32 at, u32 nr)
+{
+	for (u32 i = 0; i < nr; i++)
+		if (!vmm_is_wall(v, at + i))
+			return false;
+	return true;
+}
+
+static int map_held_locked(struct vmm *v, u32 at, u32 nr, u32 handle_chunks)
+{
+	int err;
+
+	if (!are_walls(v, at, nr))
+		(void)vmm_lost_retry(v);
+	if (!are_walls(v, at, nr)) {
+		vmm_incident_lack(v, "memory that could not be given back is "
+				  "still mapped where more is to be mapped");
+		return -EBUSY;
+	}
+	err = make_room(v, nr, nr_singles(nr, handle_chunks));
+	if (err)
+		return err;
+	err = populate(v, at, nr, handle_chunks);
+	if (!err)
+		mark_accessible(v, at, nr);
+	return err;
+}
+
+int vmm_map_held(struct vmm *v, u32 at, u32 nr, u32 handle_chunks)
+{
+	u32 nr_waits = 0;
+	int err;
+
+	if (!nr || !handle_chunks)
+		return error_set(-EINVAL, "%s: a mapping of no chunks",
+				 v->name);
+	vmm_enter(v);
+	do {
+		err = map_held_locked(v, at, nr, min(nr, handle_chunks));
+	} while (err == -EAGAIN && !(err = wait_again(v, &nr_waits)));
 	return vmm_leave(v, err);
 }

@@ -80,8 +80,7 @@ static int add_vacant_numbers(struct vmm *v, u32 first, u32 n)
 	return 0;
 }
 
-/* Free allocated numbers, which are one or more whole runs. */
-static void free_numbers(struct range *r, u32 first, u32 n)
+void vmm_numbers_free(struct range *r, u32 first, u32 n)
 {
 	for (u32 at = first, len; at < first + n; at += len) {
 		len = range_len(r, at);
@@ -91,8 +90,8 @@ static void free_numbers(struct range *r, u32 first, u32 n)
 
 static void forget_numbers(struct vmm *v, u32 first, u32 n)
 {
-	free_numbers(&v->addresses, first, n);
-	free_numbers(&v->idle_runs, first, n);
+	vmm_numbers_free(&v->addresses, first, n);
+	vmm_numbers_free(&v->idle_runs, first, n);
 	range_remove(&v->addresses, first, n);
 	range_remove(&v->idle_runs, first, n);
 }
@@ -229,7 +228,7 @@ static int fill_vacant(struct vmm *v, struct vmm_reservation *res, u32 chunks)
 	res->raw_addr = addr;
 	res->raw_size = size;
 	shorten_vacant(v, res, chunks);
-	free_numbers(&v->addresses, res->first_chunk, chunks);
+	vmm_numbers_free(&v->addresses, res->first_chunk, chunks);
 	vmm_res_place(v, res, align_up(addr, v->chunk_size), res->first_chunk,
 		      chunks);
 	res->nr_open = chunks;

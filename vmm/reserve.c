@@ -258,6 +258,8 @@ static int open_numbers(struct vmm *v, u32 n)
 	u32 end = first + n;
 	int err;
 
+	if (!n)
+		return 0;
 	err = resv_grow(&v->chunks, (u64)end * sizeof(struct vmm_handle *));
 	if (!err)
 		err = range_grow(&v->idle_runs, end);
@@ -275,6 +277,36 @@ static int open_numbers(struct vmm *v, u32 n)
 	return 0;
 }
 
+/* The first free numbers that are long enough. */
+static u32 take_lowest(struct vmm *v, u32 nr)
+{
+	const struct vmm_reservation *res;
+	u32 i, at, end, n;
+
+	for (i = 0; i < v->nr_res; i++) {
+		res = &v->res[i];
+		end = res->first_chunk + res->nr_open;
+		for (at = res->first_chunk; at < end; at += n) {
+			n = range_len(&v->addresses, at);
+			if (range_is_free(&v->addresses, at) && n >= nr &&
+			    range_alloc_at(&v->addresses, at, nr))
+				return at;
+		}
+	}
+	return RANGE_NONE;
+}
+
+/* A run that fits closely; but above held numbers only if it must be. */
+static u32 take_run(struct vmm *v, u32 nr)
+{
+	u32 first = range_alloc(&v->addresses, nr, 1);
+
+	if (first == RANGE_NONE || !v->nr_held || first < v->lowest_held)
+		return first;
+	range_free(&v->addresses, first, nr);
+	return take_lowest(v, nr);
+}
+
 int vmm_run_alloc(struct vmm *v, u32 nr, u32 *first)
 {
 	u32 step = max(nr, (u32)OPEN_STEP);
@@ -282,7 +314,7 @@ int vmm_run_alloc(struct vmm *v, u32 nr, u32 *first)
 	u32 closed;
 	int err;
 
-	while ((*first = range_alloc(&v->addresses, nr, 1)) == RANGE_NONE) {
+	while ((*first = take_run(v, nr)) == RANGE_NONE) {
 		res = &v->res[v->nr_res - 1];
 		closed = res->nr_chunks - res->nr_open;
 		err = closed ? open_numbers(v, min(closed, step)) :
@@ -291,6 +323,44 @@ int vmm_run_alloc(struct vmm *v, u32 nr, u32 *first)
 			return err;
 	}
 	return 0;
+}
+
+/* The last free numbers of a reservation that are long enough. */
+static bool take_highest(struct vmm *v, const struct vmm_reservation *res,
+			 u32 nr, u32 *first)
+{
+	u32 end = res->first_chunk + res->nr_open;
+	u32 run, n;
+
+	for (; end > res->first_chunk; end = run) {
+		if (!range_free_run(&v->addresses, end - 1, &run, &n))
+			run = range_head(&v->addresses, end - 1);
+		else if (n >= nr) {
+			*first = run + n - nr;
+			return range_alloc_at(&v->addresses, *first, nr);
+		}
+	}
+	return false;
+}
+
+int vmm_run_alloc_high(struct vmm *v, u32 nr, u32 *first)
+{
+	const struct vmm_reservation *res;
+	u32 i;
+	int err;
+
+	for (;;) {
+		res = &v->res[v->nr_res - 1];
+		err = open_numbers(v, res->nr_chunks - res->nr_open);
+		if (err)
+			return err;
+		for (i = v->nr_res; i--;)
+			if (take_highest(v, &v->res[i], nr, first))
+				return 0;
+		err = reserve_further(v, nr);
+		if (err)
+			return err;
+	}
 }
 
 struct vmm_reservation *vmm_reservation_of(struct vmm *v, u32 chunk)

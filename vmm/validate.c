@@ -20,6 +20,7 @@ struct census {
 	u64 lost_mapped;
 	u64 free_numbers;
 	u64 walls;
+	u64 held;		/* of handles there */
 };
 
 /* One handle in the table, seen at its first chunk. */
@@ -30,10 +31,13 @@ static const char *count_mapped(const struct vmm *v,
 	for (u32 i = 0; i < h->nr; i++)
 		if (*vmm_chunk(v, chunk + i) != h)
 			return "vmm: a handle does not own all of its chunks";
+	c->held += h->is_held ? h->nr : 0;
 	switch (h->state) {
 	case VMM_ACCESSIBLE:
 		break;
 	case VMM_IDLE:
+		if (h->is_held)
+			return "vmm: memory at held numbers is idle";
 		c->idle_chunks += h->nr;
 		c->idle_singles += h->nr == 1;
 		c->idle_long += h->nr > 1;
@@ -49,17 +53,38 @@ static const char *count_mapped(const struct vmm *v,
 	return NULL;
 }
 
+/* A range that is asked for one number after the other: a run may be long, and
+ * is looked up once. */
+struct cursor {
+	const struct range *r;
+	u32 end;		/* of the run that was looked up */
+	bool is_free;
+};
+
+static bool is_free(struct cursor *at, u32 number)
+{
+	u32 head;
+
+	if (number < at->end)
+		return at->is_free;
+	head = number < at->r->end ? range_head(at->r, number) : RANGE_NONE;
+	at->is_free = head != RANGE_NONE && range_is_free(at->r, head);
+	at->end = head == RANGE_NONE ? number + 1 :
+				       head + range_len(at->r, head);
+	return at->is_free;
+}
+
 /* In both ranges a number is free exactly when the table says so. */
 static const char *check_number(const struct vmm *v, u32 chunk,
-				struct census *c)
+				struct cursor *addresses,
+				struct cursor *idle_runs, struct census *c)
 {
 	const struct vmm_handle *h = *vmm_chunk(v, chunk);
 	bool idle = h && h->state == VMM_IDLE && h->nr == 1;
-	u32 first, n;
 
-	if (range_free_run(&v->addresses, chunk, &first, &n) != !h)
+	if (is_free(addresses, chunk) != !h)
 		return "vmm: the free numbers and the chunk table disagree";
-	if (range_free_run(&v->idle_runs, chunk, &first, &n) != idle)
+	if (is_free(idle_runs, chunk) != idle)
 		return "vmm: the idle runs and the chunk table disagree";
 	c->free_numbers += !h;
 	return NULL;
@@ -69,6 +94,8 @@ static const char *walk_reservation(const struct vmm *v,
 				    const struct vmm_reservation *res,
 				    struct census *c)
 {
+	struct cursor addresses = { .r = &v->addresses };
+	struct cursor idle_runs = { .r = &v->idle_runs };
 	u32 end = res->first_chunk + res->nr_open;
 	const struct vmm_handle *h;
 	const char *broken;
@@ -85,7 +112,7 @@ static const char *walk_reservation(const struct vmm *v,
 	if (res->nr_open > res->nr_chunks)
 		return "vmm: more numbers are open than reserved";
 	for (u32 chunk = res->first_chunk; chunk < end; chunk++) {
-		broken = check_number(v, chunk, c);
+		broken = check_number(v, chunk, &addresses, &idle_runs, c);
 		if (broken)
 			return broken;
 		h = *vmm_chunk(v, chunk);
@@ -206,6 +233,9 @@ static const char *check_counters(const struct vmm *v, const struct census *c)
 		return "vmm: lost bytes were counted wrongly";
 	if (c->walls != v->nr_walls || v->hole_chunks > v->nr_walls)
 		return "vmm: the numbers without memory were counted wrongly";
+	if (c->held > v->nr_held ||
+	    v->nr_held - c->held > v->nr_walls - v->hole_chunks)
+		return "vmm: the held numbers were counted wrongly";
 	if (c->free_numbers != v->addresses.nr_free)
 		return "vmm: free numbers were counted wrongly";
 	if (v->cnt->created > v->cnt->peak_created ||

@@ -405,7 +405,8 @@ static bool next_in_use_locked(const struct vmm *v, u32 *chunk, u32 *nr)
 		end = res->first_chunk + res->nr_open;
 		for (at = max(*chunk, res->first_chunk); at < end; at++) {
 			h = *vmm_chunk(v, at);
-			if (!h || h->first != at || h->state != VMM_ACCESSIBLE)
+			if (!h || h->first != at || h->is_held ||
+			    h->state != VMM_ACCESSIBLE)
 				continue;
 			*chunk = at;
 			*nr = h->nr;

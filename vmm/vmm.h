@@ -141,6 +141,8 @@ struct vmm {
 	u32 first_hole, nr_holes;
 	u32 hole_chunks;	/* numbers in holes */
 	u32 nr_walls;		/* numbers that nothing is mapped at */
+	u32 nr_held;		/* numbers that are held: hold.c; */
+	u32 lowest_held;	/* and none was below, since there are any */
 	struct vmm_incident incident;
 	struct vmm_reservation res[VMM_MAX_RANGES];
 	u32 nr_res;		/* released after res[] is filled */
@@ -279,6 +281,40 @@ int __must_check vmm_map_guarded(struct vmm *v, u32 nr, u32 *first);
  */
 int vmm_unmap_guarded(struct vmm *v, u32 first, enum vmm_giveback how);
 
+/*
+ * vmm_hold - chunk numbers for memory that comes and goes in place
+ * @nr: how many adjacent ones, at least 1
+ * @first: set to the first
+ *
+ * Nobody else maps anything there until vmm_unhold(). 0; -ENOTSUP where memory
+ * is not mapped by the library; -ENOMEM no such addresses, or too many held;
+ * the error text is set.
+ */
+int __must_check vmm_hold(struct vmm *v, u32 nr, u32 *first);
+/* The opposite, of all or a part: nothing is mapped there, but what is lost. */
+void vmm_unhold(struct vmm *v, u32 first, u32 nr);
+/*
+ * vmm_map_held - make chunks accessible at held numbers
+ * @at, @nr: held, and nothing is mapped there
+ * @handle_chunks: as for vmm_map()
+ *
+ * As vmm_map(); also -EBUSY memory that is lost is mapped there yet.
+ */
+int __must_check vmm_map_held(struct vmm *v, u32 at, u32 nr,
+			      u32 handle_chunks);
+/*
+ * vmm_unmap_held - give back memory at held numbers, from the end on
+ * @at, @nr: mapped; set to how many from @at on still are
+ * @how: VMM_KEEP_HANDLE or VMM_RELEASE
+ *
+ * The caller knows that no work uses it any more. A handle that begins before
+ * @at stays. 0; -EINVAL @at + @nr is not where a mapping ends; -EIO what the
+ * backend did not take is lost, and nothing more was tried.
+ */
+int vmm_unmap_held(struct vmm *v, u32 at, u32 *nr, enum vmm_giveback how);
+/* Of held numbers, so many from @at on are mapped and in use. */
+u32 vmm_mapped_held(struct vmm *v, u32 at, u32 nr);
+
 static inline u64 vmm_chunk_offset(const struct vmm *v, u32 chunk)
 {
 	return (u64)chunk << v->chunk_shift;
@@ -394,8 +430,8 @@ bool vmm_survives_fork(const struct vmm *v);
 int vmm_health(const struct vmm *v);
 /* What the memory is, in a few words. */
 void vmm_describe(const struct vmm *v, char *buf, size_t len);
-/* The next handle in use that begins at or behind @chunk: @chunk set to where,
- * and @nr to its chunks. False: there is none. */
+/* The next handle in use, not at held numbers, that begins at or behind @chunk:
+ * @chunk set to where, and @nr to its chunks. False: there is none. */
 bool vmm_next_in_use(struct vmm *v, u32 *chunk, u32 *nr);
 
 /* ---- Host queues (queue.h) ---------------------------------------------- */

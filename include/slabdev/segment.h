@@ -21,10 +21,10 @@
  *
  * Writing. Every word is written whole, relaxed: a thread's counters by that
  * thread; what several threads count (backend calls, out_bytes and peak_out,
- * large_bytes and large_slack, trims, failed, refills, flushes, stolen, the
- * retired counters) by atomic additions; host_bytes by whoever sums it up; the
- * rest under a lock of the space. A record is filled before its state becomes
- * SLABDEV_SEG_USED (release).
+ * large_bytes and large_slack, trims, failed, refills, flushes, stolen, misses,
+ * buffers, groups and arenas, the retired counters) by atomic additions;
+ * host_bytes by whoever sums it up; the rest under a lock of the space. A record
+ * is filled before its state becomes SLABDEV_SEG_USED (release).
  *
  * Counters move at two times: when a thread ends, from its block to the
  * window's retired ones, and the block becomes free; when a cache is
@@ -60,7 +60,7 @@ extern "C" {
 
 #define SLABDEV_SEG_NAME "slabdev-stats"
 #define SLABDEV_SEG_MAGIC UINT64_C(0x56454442414c5344)
-#define SLABDEV_SEG_VERSION 5u
+#define SLABDEV_SEG_VERSION 6u
 #define SLABDEV_SEG_WINDOW 128u
 #define SLABDEV_SEG_THREADS_PER_SEGMENT 16u
 #define SLABDEV_SEG_NR_OPS 12u
@@ -189,6 +189,13 @@ struct slabdev_seg_vmm {
  * @nr_exported: objects that other processes may have
  * @nr_trace_segments: TRACES segments
  * @exported_bytes: bytes of those objects
+ * @misses: allocations for which a slab was made or memory was mapped
+ * @miss_bytes: what those asked for
+ * @arena_bytes: bytes of memory that arenas have mapped: part of "live"
+ * @nr_arenas: arenas
+ * @nr_buffers: buffers, without their views
+ * @nr_groups: groups
+ * @reserved: 0
  */
 struct slabdev_seg_space {
 	char name[64];
@@ -224,6 +231,13 @@ struct slabdev_seg_space {
 	uint32_t nr_exported;
 	uint32_t nr_trace_segments;
 	uint64_t exported_bytes;
+	uint64_t misses;
+	uint64_t miss_bytes;
+	uint64_t arena_bytes;
+	uint32_t nr_arenas;
+	uint32_t nr_buffers;
+	uint32_t nr_groups;
+	uint32_t reserved;
 };
 
 /** enum slabdev_seg_class_type - what a class record describes */

@@ -32,14 +32,20 @@
 #ifndef SLABDEV_H
 #define SLABDEV_H
 
+#include <slabdev/arena.h>
 #include <slabdev/base.h>
+#include <slabdev/block.h>
+#include <slabdev/buf.h>
 #include <slabdev/cache.h>
 #include <slabdev/comm.h>
 #include <slabdev/debug.h>
 #include <slabdev/device.h>
+#include <slabdev/group.h>
 #include <slabdev/guard.h>
 #include <slabdev/fault.h>
 #include <slabdev/hazard.h>
+#include <slabdev/manager.h>
+#include <slabdev/pack.h>
 #include <slabdev/queue.h>
 #include <slabdev/rank.h>
 #include <slabdev/report.h>
@@ -206,7 +212,7 @@ enum slabdev_ordering {
  *               8 MiB
  * @sheaf_total_bytes: the same for all threads together; 0: an eighth of the
  *                     limit
- * @name: shown by slabinfo; NULL: the spec
+ * @name: shown by slabinfo, without control characters; NULL: the spec
  * @policy: retention at the start; policy.mode 0: SLABDEV_RETAIN
  * @flags: SLABDEV_OPEN_*
  * @limit_permille: instead of @limit: thousandths of what the device has

@@ -18,7 +18,7 @@ extern "C" {
  * struct slabdev_stats - where every mapped byte is, and what was done
  * @mapped: bytes of physical memory held; the sum of the eight figures that
  *          follow
- * @live: bytes that live objects asked for
+ * @live: bytes that live objects asked for, and all that arenas have mapped
  * @cached: bytes of free objects, in sheaves, barns and slabs
  * @pending: bytes freed that nobody may have yet: a stream is not done with
  *           them, or a graph holds them
@@ -33,7 +33,8 @@ extern "C" {
  * @limit: most bytes that may be mapped
  * @peak_mapped: the highest @mapped so far
  * @peak_live: the highest sum of bytes out of the slabs so far: live objects
- *             with rounding, and what sheaves and barns hold
+ *             with rounding, what sheaves and barns hold, and what arenas have
+ *             mapped
  * @live_objects: objects handed out
  * @allocs: successful allocations since open
  * @frees: frees since open
@@ -59,6 +60,13 @@ extern "C" {
  * @host_waits: times the CPU waited for the device since memory was short
  * @exported: objects that other processes may have
  * @exported_bytes: bytes of those objects
+ * @reused: of @allocs, those that the space had memory for: no slab had to be
+ *          made, and nothing to be mapped
+ * @reused_bytes: of @alloc_bytes, what those asked for
+ * @arenas: arenas
+ * @arena_bytes: of @live, what arenas have mapped
+ * @buffers: buffers, without their views
+ * @groups: groups
  *
  * Source of all numbers: per-thread counters, summed, and counters under
  * locks; exact when no operation is in flight.
@@ -101,6 +109,12 @@ struct slabdev_stats {
 	uint64_t host_waits;
 	uint64_t exported;
 	uint64_t exported_bytes;
+	uint64_t reused;
+	uint64_t reused_bytes;
+	uint64_t arenas;
+	uint64_t arena_bytes;
+	uint64_t buffers;
+	uint64_t groups;
 };
 
 /**

@@ -54,15 +54,15 @@ static int add_left(const struct step *st, double c, const struct block *env,
 	int err;
 
 	if (!env) {
-		block_gemm(c, bra, TRANSPOSED, ket, PLAIN, 1, out);
+		block_gemm(st->mem, c, bra, TRANSPOSED, ket, PLAIN, 1, out);
 		return 0;
 	}
 	tmp = (struct block){ .rows = env->rows, .cols = ket->cols };
 	err = block_alloc(st->mem, &tmp);
 	if (err)
 		return err;
-	block_gemm(c, env, PLAIN, ket, PLAIN, 0, &tmp);
-	block_gemm(1, bra, TRANSPOSED, &tmp, PLAIN, 1, out);
+	block_gemm(st->mem, c, env, PLAIN, ket, PLAIN, 0, &tmp);
+	block_gemm(st->mem, 1, bra, TRANSPOSED, &tmp, PLAIN, 1, out);
 	block_free(st->mem, &tmp);
 	return 0;
 }
@@ -76,15 +76,15 @@ static int add_right(const struct step *st, double c, const struct block *env,
 	int err;
 
 	if (!env) {
-		block_gemm(c, ket, PLAIN, bra, TRANSPOSED, 1, out);
+		block_gemm(st->mem, c, ket, PLAIN, bra, TRANSPOSED, 1, out);
 		return 0;
 	}
 	tmp = (struct block){ .rows = ket->rows, .cols = env->cols };
 	err = block_alloc(st->mem, &tmp);
 	if (err)
 		return err;
-	block_gemm(c, ket, PLAIN, env, PLAIN, 0, &tmp);
-	block_gemm(1, &tmp, PLAIN, bra, TRANSPOSED, 1, out);
+	block_gemm(st->mem, c, ket, PLAIN, env, PLAIN, 0, &tmp);
+	block_gemm(st->mem, 1, &tmp, PLAIN, bra, TRANSPOSED, 1, out);
 	block_free(st->mem, &tmp);
 	return 0;
 }
@@ -101,7 +101,7 @@ static int left_task(void *arg, int index)
 
 	if (!out->rows)
 		return 0;
-	err = block_alloc_zero(st->mem, out);
+	err = block_ready_zero(st->mem, out);
 	for (i = 0; !err && i < MPO_ELEMS; i++) {
 		e = &mpo_elems[i];
 		if (e->right != w)
@@ -136,7 +136,7 @@ static int right_task(void *arg, int index)
 
 	if (!out->rows)
 		return 0;
-	err = block_alloc_zero(st->mem, out);
+	err = block_ready_zero(st->mem, out);
 	for (i = 0; !err && i < MPO_ELEMS; i++) {
 		e = &mpo_elems[i];
 		if (e->left != w)
@@ -178,8 +178,10 @@ static int env_grow(struct step *st, bool left, struct pool *pool)
 			b->cols = far->sectors[left ? k : bra].dim;
 		}
 	}
-	err = pool_run(pool, left ? left_task : right_task, st,
-		       st->to->t.nr);
+	err = tensor_pack(&st->to->t);
+	if (!err)
+		err = pool_run(pool, left ? left_task : right_task, st,
+			       st->to->t.nr);
 	if (err)
 		env_free(st->to);
 	return err;

@@ -15,7 +15,8 @@
  * and computes the products. The second takes one block of the result a task:
  * it adds up the block's terms in the order of the plan, and each product is
  * freed by whichever thread used it last. So every application allocates and
- * frees some hundred blocks, and many of them change threads on the way.
+ * frees some hundred blocks, and many of them change threads on the way. In
+ * groups (pack.c) the products are one allocation, and so is the result.
  *
  * Unit environments (see env.c) need no multiplication: a term without L reads
  * theta itself, a term without R adds the product as it is.
@@ -37,7 +38,6 @@ struct product {
 	int theta;		/* block of the input */
 	int nr_users;		/* terms that read it */
 	atomic_int users;	/* those that have not yet */
-	struct block out;
 };
 
 struct term {
@@ -51,6 +51,7 @@ struct heff {
 	struct mem *mem;
 	struct pool *pool;
 	struct product *products;
+	struct tensor made;	/* what each product is */
 	struct term *terms;
 	int *first_term;	/* of each block of the result, and the end */
 	int nr_products, nr_terms, nr_blocks;
@@ -79,8 +80,8 @@ static int plan_product(struct heff *h, const struct sources *src, int l,
 		p = &h->products[*nr];
 		p->env = env_block(src->left, l, w);
 		p->theta = theta;
-		p->out.rows = p->env->rows;
-		p->out.cols = src->shape->blocks[theta].cols;
+		h->made.blocks[*nr].rows = p->env->rows;
+		h->made.blocks[*nr].cols = src->shape->blocks[theta].cols;
 	}
 	h->products[*nr].nr_users++;
 	return *nr;
@@ -135,6 +136,7 @@ static int plan(struct heff *h, struct sources *src)
 {
 	const size_t nr = (size_t)h->nr_blocks;
 	size_t i;
+	int err;
 
 	src->nr_pairs = mpo_make_pairs(src->pairs);
 	h->products = calloc(nr * MPO_STATES, sizeof(*h->products));
@@ -143,12 +145,16 @@ static int plan(struct heff *h, struct sources *src)
 	src->product_of = malloc(nr * MPO_STATES * sizeof(int));
 	if (!h->products || !h->terms || !h->first_term || !src->product_of)
 		return -ENOMEM;
+	err = tensor_init(&h->made, h->mem, nr * MPO_STATES);
+	if (err)
+		return err;
 	for (i = 0; i < nr * MPO_STATES; i++)
 		src->product_of[i] = -1;
 	for (i = 0; i < nr; i++) {
 		plan_block(h, src, (int)i);
 		h->first_term[i + 1] = h->nr_terms;
 	}
+	h->made.nr = h->nr_products;
 	return 0;
 }
 
@@ -183,6 +189,7 @@ void heff_destroy(struct heff *h)
 {
 	if (!h)
 		return;
+	tensor_free(&h->made);
 	free(h->first_term);
 	free(h->terms);
 	free(h->products);
@@ -193,21 +200,23 @@ static int product_task(void *arg, int i)
 {
 	struct heff *h = arg;
 	struct product *p = &h->products[i];
+	struct block *out = &h->made.blocks[i];
 	int err;
 
-	err = block_alloc(h->mem, &p->out);
+	err = block_ready(h->mem, out);
 	if (err)
 		return err;
 	atomic_store_explicit(&p->users, p->nr_users, memory_order_relaxed);
-	block_gemm(1, p->env, PLAIN, &h->in->blocks[p->theta], PLAIN, 0,
-		   &p->out);
+	block_gemm(h->mem, 1, p->env, PLAIN, &h->in->blocks[p->theta], PLAIN,
+		   0, out);
 	return 0;
 }
 
-static void product_put(struct heff *h, struct product *p)
+static void product_put(struct heff *h, int i)
 {
-	if (atomic_fetch_sub_explicit(&p->users, 1, memory_order_acq_rel) == 1)
-		block_free(h->mem, &p->out);
+	if (atomic_fetch_sub_explicit(&h->products[i].users, 1,
+				      memory_order_acq_rel) == 1)
+		tensor_drop(&h->made, &h->made.blocks[i]);
 }
 
 static void add_term(struct heff *h, const struct term *t, struct block *out)
@@ -217,11 +226,11 @@ static void add_term(struct heff *h, const struct term *t, struct block *out)
 	if (t->product < 0)
 		in = &h->in->blocks[t->theta];
 	else
-		in = &h->products[t->product].out;
+		in = &h->made.blocks[t->product];
 	if (t->env)
-		block_gemm(t->c, in, PLAIN, t->env, PLAIN, 1, out);
+		block_gemm(h->mem, t->c, in, PLAIN, t->env, PLAIN, 1, out);
 	else
-		block_axpy(t->c, in, out);
+		block_axpy(h->mem, t->c, in, out);
 }
 
 static int result_task(void *arg, int i)
@@ -233,29 +242,31 @@ static int result_task(void *arg, int i)
 
 	if (!out->rows)
 		return 0;
-	err = block_alloc_zero(h->mem, out);
+	err = block_ready_zero(h->mem, out);
 	if (err)
 		return err;
 	for (t = &h->terms[h->first_term[i]];
 	     t < &h->terms[h->first_term[i + 1]]; t++) {
 		add_term(h, t, out);
 		if (t->product >= 0)
-			product_put(h, &h->products[t->product]);
+			product_put(h, t->product);
 	}
 	return 0;
 }
 
 int heff_apply(struct heff *h, const struct tensor *in, struct tensor *out)
 {
-	int i, err;
+	int err;
 
 	h->in = in;
 	h->out = out;
-	err = pool_run(h->pool, product_task, h, h->nr_products);
+	err = tensor_pack(&h->made);
+	if (!err)
+		err = pool_run(h->pool, product_task, h, h->nr_products);
+	if (!err)
+		err = tensor_pack(out);
 	if (!err)
 		err = pool_run(h->pool, result_task, h, h->nr_blocks);
-	if (err)
-		for (i = 0; i < h->nr_products; i++)
-			block_free(h->mem, &h->products[i].out);
+	tensor_release(&h->made);
 	return err;
 }

@@ -8,187 +8,165 @@
  *
  *	mem.c		where blocks come from
  *	tensor.c	blocks, and tables of them
+ *	pack.c		one allocation a block, or one for many
  *	mps.c, mpo.c	the state, and the Hamiltonian
  *	env.c, heff.c	what the chain does to two sites
  *	lanczos.c	the lowest state of two sites
  *	split.c, svd.c	two sites apart again
  *	sweep.c		along the chain and back
+ *	policy.c, run.c	sweep after sweep, and what is kept meanwhile
+ *	cpu.c, cublas.c, driver.c	who computes
  *	pool.c		threads
  *	trace.c, replay.c, report.c	what it cost
  *
  * The last sweep's calls of the allocator are recorded and replayed at the
- * end, against slabdev and against malloc. Whatever fails, everything is given
- * back on the way out: closing the space with a block alive is an error.
+ * end, against slabdev and against malloc.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "blas.h"
-#include "options.h"
-#include "pool.h"
 #include "report.h"
-#include "sweep.h"
 #include "trace.h"
 
-static double now(void)
-{
-	struct timespec t;
+/* What there is to tell at the end. */
+struct outcome {
+	struct run run;
+	struct trace *trace;
+	struct replayed replayed;
+};
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+static int write_json(const struct outcome *o, FILE *out)
+{
+	return report_json(&o->run, &o->replayed, out);
 }
 
-/* One line that rewrites itself, and goes when the sweep's own line comes. */
-static void progress(void *arg, int done, int nr_pairs, double energy)
+static int write_trace(const struct outcome *o, FILE *out)
 {
-	(void)arg;
-	fprintf(stderr, "\r  pair %d of %d, energy %.10f ", done, nr_pairs,
-		energy);
-	if (done == nr_pairs)
-		fputs("\r\033[K", stderr);
+	return trace_write(o->trace, out);
 }
 
-static int run_sweeps(struct run *run, struct dmrg *d, struct mem *mem,
-		      struct trace *trace)
+/* Into the file of that name, where there is one to be written. */
+static int write_file(const char *name, const struct outcome *o,
+		      int (*write)(const struct outcome *o, FILE *out))
 {
-	const struct options *opt = run->opt;
-	double start, before;
-	int nr, err;
-
-	for (nr = 1; nr <= opt->sweeps; nr++) {
-		start = now();
-		before = run->sweep.energy;
-		if (nr == opt->sweeps) {
-			mem_counts(mem, &run->before_last);
-			mem_set_trace(mem, trace);
-		}
-		err = dmrg_sweep(d, &run->sweep);
-		mem_set_trace(mem, NULL);
-		if (err)
-			return err;
-		run->change = run->sweep.energy - before;
-		run->seconds += now() - start;
-		mem_counts(mem, &run->end);
-		if (!opt->quiet)
-			report_sweep(run, nr, now() - start);
-	}
-	return 0;
-}
-
-static int run_solver(struct run *run, struct mem *mem, struct trace *trace)
-{
-	const struct options *opt = run->opt;
-	struct pool *pool;
-	struct dmrg *d;
+	FILE *out = stdout;
 	int err;
 
-	err = pool_create(&pool, opt->threads);
-	if (err)
-		return err;
-	err = dmrg_create(&d, mem, pool, opt->sites, opt->max_dim);
-	if (err)
-		goto destroy_pool;
-	if (!opt->quiet && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO))
-		dmrg_set_progress(d, progress, NULL);
-	err = run_sweeps(run, d, mem, trace);
-	dmrg_destroy(d);
-destroy_pool:
-	pool_destroy(pool);
-	return err;
-}
-
-/* From an open space to a closed one. */
-static int run_all(struct run *run, struct trace *trace)
-{
-	char why[512];
-	struct mem *mem;
-	int err, close_err;
-
-	err = mem_open(&mem, &run->opt->mem, why, sizeof(why));
-	if (err) {
-		fprintf(stderr, "dmrg: cannot open a memory space: %s\n", why);
-		return err;
-	}
-	err = run_solver(run, mem, trace);
-	if (!err && mem_error(mem)[0])
-		err = -EIO;
-	if (err)
-		fprintf(stderr, "dmrg: %s\n", mem_error(mem)[0] ?
-			mem_error(mem) : strerror(-err));
-	close_err = mem_close(mem, why, sizeof(why));
-	if (close_err)
-		fprintf(stderr, "dmrg: cannot close the memory space: %s\n",
-			why);
-	return err ? err : close_err;
-}
-
-static int write_json(const struct run *run)
-{
-	FILE *out;
-	int err;
-
-	if (!strcmp(run->opt->json, "-"))
-		return report_json(run, stdout);
-	out = fopen(run->opt->json, "w");
-	if (!out)
-		return -errno;
-	err = report_json(run, out);
+	if (!name)
+		return 0;
+	if (strcmp(name, "-"))
+		out = fopen(name, "w");
+	err = out ? write(o, out) : -errno;
 	/* What is still buffered may fail too. */
-	if (fclose(out) && !err)
+	if (out && out != stdout && fclose(out) && !err)
 		err = -errno;
+	if (err)
+		fprintf(stderr, "dmrg: %s: %s\n", name, strerror(-err));
 	return err;
+}
+
+/*
+ * Make the last sweep's calls again. Not after a push: what fitted the limit in
+ * many small steps need not fit it in one.
+ */
+static void replay(struct outcome *o)
+{
+	const struct schedule *s = &o->run.opt->schedule;
+
+	o->replayed.err = -ENODATA;
+	if (!s->push)
+		o->replayed.err = replay_run(o->trace,
+					     s->phases[s->nr - 1].mode,
+					     &o->replayed.result);
 }
 
 /* What is printed last: the report, unless quiet, and the energy. */
-static int finish(struct run *run, const struct trace *trace)
+static int finish(struct outcome *o)
 {
-	const struct options *opt = run->opt;
-	int err;
+	const struct options *opt = o->run.opt;
 
 	if (!opt->quiet || opt->json)
-		run->replay_err = replay_run(trace, opt->mem.policy,
-					     &run->replay);
-	err = opt->json ? write_json(run) : 0;
-	if (err) {
-		fprintf(stderr, "dmrg: %s: %s\n", opt->json, strerror(-err));
-		return EXIT_FAILURE;
-	}
+		replay(o);
+	if (write_file(opt->json, o, write_json) ||
+	    write_file(opt->trace, o, write_trace))
+		return -EIO;
+	if (!opt->quiet && o->run.mem.kind == MEM_SLABDEV)
+		report_memory(&o->run);
 	if (!opt->quiet)
-		report_end(run);
+		report_end(&o->run, &o->replayed);
+	return 0;
+}
+
+static int print_energy(const struct run *run)
+{
 	printf("energy %.12f\n", run->sweep.energy);
-	if (fflush(stdout) || ferror(stdout)) {
-		fprintf(stderr, "dmrg: standard output: %s\n",
-			strerror(errno));
-		return EXIT_FAILURE;
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	fprintf(stderr, "dmrg: standard output: %s\n", strerror(errno));
+	return -EIO;
+}
+
+static int run_once(struct outcome *o)
+{
+	const bool quiet = o->run.opt->quiet;
+	int err;
+
+	o->trace = trace_create();
+	if (!o->trace) {
+		fprintf(stderr, "dmrg: %s\n", strerror(ENOMEM));
+		return -ENOMEM;
 	}
-	return EXIT_SUCCESS;
+	if (!quiet)
+		report_head(&o->run);
+	err = run_all(&o->run, o->trace, quiet ? NULL : report_sweep);
+	if (!err)
+		err = finish(o);
+	trace_destroy(o->trace);
+	return err;
+}
+
+/* Twice the same, but for how blocks get their memory; files are of the 2nd. */
+static int run_both(const struct options *opt, struct run *last)
+{
+	struct options first_opt = *opt;
+	struct outcome single = { .run = { .opt = &first_opt } };
+	struct outcome grouped = { .run = { .opt = opt } };
+	int err;
+
+	first_opt.json = NULL;
+	first_opt.trace = NULL;
+	single.run.mem = opt->mem;
+	single.run.mem.grouped = false;
+	grouped.run.mem = opt->mem;
+	grouped.run.mem.grouped = true;
+	err = run_once(&single);
+	if (!err)
+		err = run_once(&grouped);
+	if (!err && !opt->quiet)
+		report_compare(&single.run, &grouped.run);
+	run_free(&single.run);
+	*last = grouped.run;
+	return err;
 }
 
 int main(int argc, char **argv)
 {
 	struct options opt;
-	struct run run = { .opt = &opt };
-	struct trace *trace;
-	int err, status = EXIT_FAILURE;
+	struct outcome o = { .run = { .opt = &opt } };
+	int err;
 
 	err = options_parse(&opt, argc, argv);
 	if (err)
 		return err > 0 ? EXIT_SUCCESS : 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	openblas_set_num_threads(1);
-	trace = trace_create();
-	if (!trace) {
-		fprintf(stderr, "dmrg: %s\n", strerror(ENOMEM));
-		return status;
-	}
-	if (!opt.quiet)
-		report_head(&run);
-	if (!run_all(&run, trace))
-		status = finish(&run, trace);
-	trace_destroy(trace);
-	return status;
+	o.run.mem = opt.mem;
+	err = opt.compare ? run_both(&opt, &o.run) : run_once(&o);
+	if (!err)
+		err = print_energy(&o.run);
+	run_free(&o.run);
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }

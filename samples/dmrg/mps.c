@@ -20,7 +20,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "mem.h"
 
 struct bond *bond_create(int nr)
 {
@@ -137,8 +139,8 @@ int mps_pair(const struct mps *psi, int i, struct tensor *theta)
 			for (s2 = 0; s2 < SPINS; s2++) {
 				b = &psi->site[i + 1].blocks[m * SPINS + s2];
 				if (b->rows)
-					block_gemm(1, a, PLAIN, b, PLAIN, 0,
-						   &theta->blocks[
+					block_gemm(psi->mem, 1, a, PLAIN, b,
+						   PLAIN, 0, &theta->blocks[
 						   pair_index(l, s1, s2)]);
 			}
 		}
@@ -149,45 +151,82 @@ int mps_pair(const struct mps *psi, int i, struct tensor *theta)
 static int neel_site(struct mps *psi, int i)
 {
 	struct tensor *site = &psi->site[i];
+	const double one = 1;
 	int b, err;
 
 	err = site_shape(site, psi->mem, psi->bonds[i], psi->bonds[i + 1]);
 	if (err)
 		return err;
-	err = tensor_alloc(site);
+	err = tensor_alloc_shared(site);
 	if (err)
 		return err;
 	for (b = 0; b < site->nr; b++)
 		if (site->blocks[b].rows)
-			site->blocks[b].data[0] = 1;
+			mem_device(psi->mem)->write(site->blocks[b].data,
+						    &one, sizeof(one));
 	return 0;
+}
+
+/* The tables: bonds and sites are to be filled in. */
+static int mps_init(struct mps *psi, struct mem *mem, int sites)
+{
+	*psi = (struct mps){ .mem = mem, .sites = sites };
+	psi->bonds = calloc((size_t)sites + 1, sizeof(struct bond *));
+	psi->site = calloc((size_t)sites, sizeof(*psi->site));
+	if (psi->bonds && psi->site)
+		return 0;
+	mps_free(psi);
+	return -ENOMEM;
 }
 
 int mps_create_neel(struct mps *psi, struct mem *mem, int sites)
 {
-	int i, err = -ENOMEM;
+	int i, err;
 
-	psi->mem = mem;
-	psi->sites = sites;
-	psi->bonds = calloc((size_t)sites + 1, sizeof(struct bond *));
-	psi->site = calloc((size_t)sites, sizeof(*psi->site));
-	if (!psi->bonds || !psi->site)
-		goto free_state;
-	for (i = 0; i <= sites; i++) {
+	err = mps_init(psi, mem, sites);
+	if (err)
+		return err;
+	for (i = 0; !err && i <= sites; i++) {
 		psi->bonds[i] = bond_create(1);
-		if (!psi->bonds[i])
-			goto free_state;
-		psi->bonds[i]->sectors[0] = (struct sector){ i % 2, 1 };
+		if (psi->bonds[i])
+			psi->bonds[i]->sectors[0] = (struct sector){ i % 2, 1 };
+		else
+			err = -ENOMEM;
 	}
-	for (i = 0; i < sites; i++) {
+	for (i = 0; !err && i < sites; i++)
 		err = neel_site(psi, i);
-		if (err)
-			goto free_state;
-	}
-	return 0;
+	if (err)
+		mps_free(psi);
+	return err;
+}
 
-free_state:
-	mps_free(psi);
+static struct bond *bond_copy(const struct bond *from)
+{
+	struct bond *bond = bond_create(from->nr);
+
+	if (bond)
+		memcpy(bond->sectors, from->sectors,
+		       (size_t)from->nr * sizeof(bond->sectors[0]));
+	return bond;
+}
+
+/* The same state once more; the solver replaces tensors, and changes none. */
+int mps_share(struct mps *to, const struct mps *from)
+{
+	int i, err;
+
+	err = mps_init(to, from->mem, from->sites);
+	if (err)
+		return err;
+	for (i = 0; !err && i <= to->sites; i++) {
+		to->bonds[i] = bond_copy(from->bonds[i]);
+		if (!to->bonds[i])
+			err = -ENOMEM;
+	}
+	for (i = 0; !err && i < to->sites; i++)
+		err = tensor_share(&to->site[i], &from->site[i]);
+	if (err)
+		mps_free(to);
 	return err;
 }
 

@@ -42,6 +42,7 @@ int bond_find(const struct bond *bond, int charge);
 int bond_dim(const struct bond *bond);
 
 int mps_create_neel(struct mps *psi, struct mem *mem, int sites);
+int mps_share(struct mps *to, const struct mps *from);
 void mps_free(struct mps *psi);
 int mps_max_dim(const struct mps *psi);
 

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <slabdev/slabdev.h>
-
 #include "pool.h"
 
 #define SITES_MAX 4096
@@ -23,36 +21,53 @@
 
 static const char usage[] =
 "usage: dmrg [-L SITES] [-m BOND] [-s SWEEPS] [--threads=T]\n"
-"            [--alloc=slabdev|malloc] [--policy=retain|trim|aggressive]\n"
-"            [--quiet] [--json=FILE] [--help]\n"
+"            [--alloc=slabdev|malloc] [--blocks=single|group] [--compare]\n"
+"            [--policy=SPEC] [--device=SPACE] [--quiet] [--json=FILE]\n"
+"            [--trace=FILE] [--help]\n"
 "\n"
 "Ground-state energy of the open spin-1/2 Heisenberg chain, H = sum of S.S\n"
 "between neighbours, by two-site DMRG with block-sparse tensors.\n"
 "\n"
-"  -L SITES     sites of the chain (128)\n"
-"  -m BOND      most states kept on a bond (320)\n"
-"  -s SWEEPS    sweeps; each goes there and back (10)\n"
-"  --threads=T  threads that work on blocks (2)\n"
-"  --alloc=A    where blocks come from: slabdev, or malloc (slabdev)\n"
-"  --policy=P   what slabdev does with memory that holds no block: retain,\n"
-"               trim or aggressive (the library's default)\n"
-"  --quiet      print the last line only\n"
-"  --json=FILE  write the figures of the report there too; - is standard\n"
-"               output\n"
+"  -L SITES       sites of the chain (128)\n"
+"  -m BOND        most states kept on a bond (320)\n"
+"  -s SWEEPS      sweeps; each goes there and back (10)\n"
+"  --threads=T    threads that work on blocks (2)\n"
+"  --alloc=A      where blocks come from: slabdev, or malloc (slabdev)\n"
+"  --blocks=B     single: one allocation a block; group: one for all blocks\n"
+"                 that are made together (single)\n"
+"  --compare      run both, and say what groups save\n"
+"  --policy=SPEC  what slabdev does with memory that holds no block: retain,\n"
+"                 trim, aggressive, or a list of these and push, each with a\n"
+"                 number of sweeps: push:6,retain:3,push:2,retain; the last\n"
+"                 one goes on. push is\n"
+"                 aggressive, and the bonds grow until memory is full (the\n"
+"                 library's default)\n"
+"  --device=SPACE host, or a GPU: cuda:0. Needs cuBLAS, which is looked for\n"
+"                 when the program runs (host)\n"
+"  --quiet        print the last line only\n"
+"  --json=FILE    write the figures of the report there too; - is standard\n"
+"                 output\n"
+"  --trace=FILE   write the allocations of the last sweep there, as\n"
+"                 slabreplay reads them; - is standard output\n"
 "\n"
 "The last line of the output is \"energy VALUE\". Exit status: 0 done,\n"
 "1 failed, 2 wrong arguments.\n";
 
 enum {
-	OPT_THREADS = 256, OPT_ALLOC, OPT_POLICY, OPT_QUIET, OPT_JSON, OPT_HELP
+	OPT_THREADS = 256, OPT_ALLOC, OPT_BLOCKS, OPT_COMPARE, OPT_POLICY,
+	OPT_DEVICE, OPT_QUIET, OPT_JSON, OPT_TRACE, OPT_HELP
 };
 
 static const struct option long_options[] = {
 	{ "threads", required_argument, NULL, OPT_THREADS },
 	{ "alloc", required_argument, NULL, OPT_ALLOC },
+	{ "blocks", required_argument, NULL, OPT_BLOCKS },
+	{ "compare", no_argument, NULL, OPT_COMPARE },
 	{ "policy", required_argument, NULL, OPT_POLICY },
+	{ "device", required_argument, NULL, OPT_DEVICE },
 	{ "quiet", no_argument, NULL, OPT_QUIET },
 	{ "json", required_argument, NULL, OPT_JSON },
+	{ "trace", required_argument, NULL, OPT_TRACE },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ NULL, 0, NULL, 0 },
 };
@@ -75,45 +90,50 @@ static int parse_int(const char *name, const char *text, int min, int max,
 	return 0;
 }
 
+/* The one of two words that @text is: 0 or 1. */
+static int parse_choice(const char *name, const char *text,
+			const char *const words[2], int *out)
+{
+	for (*out = 0; *out < 2; ++*out)
+		if (!strcmp(text, words[*out]))
+			return 0;
+	fprintf(stderr, "dmrg: %s \"%s\": want %s or %s\n", name, text,
+		words[0], words[1]);
+	return -EINVAL;
+}
+
 static int parse_alloc(struct options *opt, const char *text)
 {
-	if (!strcmp(text, "slabdev"))
-		opt->mem.kind = MEM_SLABDEV;
-	else if (!strcmp(text, "malloc"))
-		opt->mem.kind = MEM_MALLOC;
-	else
-		goto unknown;
-	return 0;
+	static const char *const words[] = { "slabdev", "malloc" };
+	int i, err = parse_choice("--alloc", text, words, &i);
 
-unknown:
-	fprintf(stderr, "dmrg: --alloc \"%s\": want slabdev or malloc\n",
-		text);
-	return -EINVAL;
+	if (!err)
+		opt->mem.kind = i ? MEM_MALLOC : MEM_SLABDEV;
+	return err;
+}
+
+static int parse_blocks(struct options *opt, const char *text)
+{
+	static const char *const words[] = { "single", "group" };
+	int i, err = parse_choice("--blocks", text, words, &i);
+
+	if (!err)
+		opt->mem.grouped = i;
+	return err;
 }
 
 static int parse_policy(struct options *opt, const char *text)
 {
-	static const struct {
-		const char *name;
-		int mode;
-	} policies[] = {
-		{ "retain", SLABDEV_RETAIN },
-		{ "trim", SLABDEV_TRIM },
-		{ "aggressive", SLABDEV_AGGRESSIVE },
-	};
-	size_t i;
+	char why[128];
+	int err;
 
-	for (i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
-		if (strcmp(text, policies[i].name))
-			continue;
-		opt->mem.policy = policies[i].mode;
-		opt->policy_name = policies[i].name;
-		return 0;
-	}
-	fprintf(stderr,
-		"dmrg: --policy \"%s\": want retain, trim or aggressive\n",
-		text);
-	return -EINVAL;
+	err = schedule_parse(&opt->schedule, text, why, sizeof(why));
+	if (err)
+		fprintf(stderr, "dmrg: --policy \"%s\": %s\n", text, why);
+	opt->policy = text;
+	opt->mem.policy = opt->schedule.phases[0].mode;
+	opt->mem.may_fail = opt->schedule.push;
+	return err;
 }
 
 static int parse_one(struct options *opt, int c)
@@ -130,6 +150,14 @@ static int parse_one(struct options *opt, int c)
 				 &opt->threads);
 	case OPT_ALLOC:
 		return parse_alloc(opt, optarg);
+	case OPT_BLOCKS:
+		return parse_blocks(opt, optarg);
+	case OPT_COMPARE:
+		opt->compare = true;
+		return 0;
+	case OPT_DEVICE:
+		opt->mem.device = optarg;
+		return 0;
 	case OPT_POLICY:
 		return parse_policy(opt, optarg);
 	case OPT_QUIET:
@@ -137,6 +165,9 @@ static int parse_one(struct options *opt, int c)
 		return 0;
 	case OPT_JSON:
 		opt->json = optarg;
+		return 0;
+	case OPT_TRACE:
+		opt->trace = optarg;
 		return 0;
 	case OPT_HELP:
 		fputs(usage, stdout);
@@ -147,14 +178,36 @@ static int parse_one(struct options *opt, int c)
 	}
 }
 
+/* What makes no sense together. */
+static int check(const struct options *opt)
+{
+	const int begin = schedule_last_begin(&opt->schedule);
+
+	if (begin > opt->sweeps) {
+		fprintf(stderr, "dmrg: --policy \"%s\": its last phase would "
+			"begin with sweep %d; want -s %d or more\n",
+			opt->policy, begin, begin);
+		return -EINVAL;
+	}
+	if (opt->mem.kind != MEM_MALLOC)
+		return 0;
+	if (!opt->mem.grouped && !opt->compare && !opt->schedule.push &&
+	    !strcmp(opt->mem.device, "host"))
+		return 0;
+	fputs("dmrg: --alloc=malloc: groups, --compare, push and --device "
+	      "are slabdev's\n", stderr);
+	return -EINVAL;
+}
+
 int options_parse(struct options *opt, int argc, char **argv)
 {
 	int c, err;
 
 	*opt = (struct options){
 		.sites = 128, .max_dim = 320, .sweeps = 10, .threads = 2,
-		.mem = { .kind = MEM_SLABDEV },
-		.policy_name = "default",
+		.mem = { .kind = MEM_SLABDEV, .device = "host" },
+		.schedule = { .phases = { { .name = "default" } }, .nr = 1 },
+		.policy = "default",
 	};
 	while ((c = getopt_long(argc, argv, "L:m:s:", long_options,
 				NULL)) != -1) {
@@ -167,5 +220,5 @@ int options_parse(struct options *opt, int argc, char **argv)
 			argv[optind]);
 		return -EINVAL;
 	}
-	return 0;
+	return check(opt);
 }

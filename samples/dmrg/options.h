@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "mem.h"
+#include "policy.h"
 
 struct options {
 	int sites;
@@ -15,9 +16,12 @@ struct options {
 	int sweeps;
 	int threads;
 	struct mem_config mem;
-	const char *policy_name;
+	struct schedule schedule;
+	const char *policy;	/* its text */
+	bool compare;		/* blocks one by one, then grouped */
 	bool quiet;
 	const char *json;	/* a file, "-", or NULL */
+	const char *trace;	/* the same */
 };
 
 /* Return: 0; 1 when the program is done (help); -EINVAL, with a message. */

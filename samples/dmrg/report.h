@@ -7,25 +7,22 @@
 
 #include <stdio.h>
 
-#include "mem.h"
-#include "options.h"
 #include "replay.h"
-#include "sweep.h"
+#include "run.h"
 
-struct run {
-	const struct options *opt;
-	struct sweep_result sweep;	/* the last one */
-	double change;			/* of the energy, in the last sweep */
-	double seconds;			/* all sweeps */
-	struct mem_counts before_last;	/* before the last sweep */
-	struct mem_counts end;
-	struct replay_result replay;
-	int replay_err;			/* 0 when replay holds figures */
+/* The last sweep's calls, made again. */
+struct replayed {
+	struct replay_result result;
+	int err;		/* 0: there is a result */
 };
 
 void report_head(const struct run *run);
-void report_sweep(const struct run *run, int nr, double seconds);
-void report_end(const struct run *run);
-int report_json(const struct run *run, FILE *out);
+void report_sweep(const struct run *run, double seconds);
+void report_end(const struct run *run, const struct replayed *replayed);
+void report_memory(const struct run *run);
+/* What groups save; blocks were one by one in @single. */
+void report_compare(const struct run *single, const struct run *grouped);
+int report_json(const struct run *run, const struct replayed *replayed,
+		FILE *out);
 
 #endif

@@ -17,6 +17,9 @@
  *
  * Each charge is a task of the pool; the factors it makes are freed by the
  * caller's thread after the cut.
+ *
+ * All of it is work of the CPU, in its memory. Where the blocks are a GPU's,
+ * the wave function comes from there first, and the sites go there at the end.
  */
 #include "split.h"
 
@@ -43,10 +46,11 @@ struct channel {
 };
 
 struct split {
-	struct mem *mem;
+	struct mem *mem;	/* the CPU's */
 	const struct bond *left, *right;
 	const struct tensor *theta;
 	struct channel *channels;
+	struct tensor factors;	/* of all channels */
 	int nr;
 };
 
@@ -94,6 +98,23 @@ static int split_find_channels(struct split *sp)
 		split_add_channel(sp, sp->left->sectors[l].charge + 1);
 	}
 	return 0;
+}
+
+static int split_factors(struct split *sp)
+{
+	struct channel *c;
+	int i, err;
+
+	err = tensor_init(&sp->factors, sp->mem,
+			  (size_t)sp->nr * SVD_BLOCKS);
+	if (err)
+		return err;
+	for (i = 0; i < sp->nr; i++) {
+		c = &sp->channels[i];
+		svd_shape(&c->svd, &sp->factors.blocks[i * SVD_BLOCKS],
+			  c->rows, c->cols);
+	}
+	return tensor_pack(&sp->factors);
 }
 
 /* Copy a block to (row, col) of a larger matrix, or from there. */
@@ -175,16 +196,16 @@ static int split_cut(struct split *sp, int max_dim, double *lost)
 	int i, k, nr = 0;
 
 	for (i = 0; i < sp->nr; i++)
-		nr += sp->channels[i].svd.s.rows;
+		nr += sp->channels[i].svd.s->rows;
 	if (!nr)
 		return -EDOM;
 	values = calloc((size_t)nr, sizeof(*values));
 	if (!values)
 		return -ENOMEM;
 	for (i = 0, nr = 0; i < sp->nr; i++)
-		for (k = 0; k < sp->channels[i].svd.s.rows; k++)
+		for (k = 0; k < sp->channels[i].svd.s->rows; k++)
 			values[nr++] = (struct value){
-				sp->channels[i].svd.s.data[k], i };
+				sp->channels[i].svd.s->data[k], i };
 	qsort(values, (size_t)nr, sizeof(*values), value_compare);
 	*lost = 0;
 	for (i = 0; i < nr; i++) {
@@ -201,7 +222,7 @@ static int split_cut(struct split *sp, int max_dim, double *lost)
 	scale = 1 / sqrt(kept);
 	for (i = 0; i < sp->nr; i++)
 		for (k = 0; k < sp->channels[i].keep; k++)
-			sp->channels[i].svd.s.data[k] *= scale;
+			sp->channels[i].svd.s->data[k] *= scale;
 	return 0;
 }
 
@@ -229,14 +250,14 @@ static void channel_scale(struct channel *c, enum direction dir)
 	int i, k;
 
 	for (k = 0; dir == TO_LEFT && k < c->keep; k++) {
-		col = c->svd.u.data + (size_t)k * (size_t)c->svd.u.rows;
-		for (i = 0; i < c->svd.u.rows; i++)
-			col[i] *= c->svd.s.data[k];
+		col = c->svd.u->data + (size_t)k * (size_t)c->svd.u->rows;
+		for (i = 0; i < c->svd.u->rows; i++)
+			col[i] *= c->svd.s->data[k];
 	}
-	for (k = 0; dir == TO_RIGHT && k < c->svd.vt.cols; k++) {
-		col = c->svd.vt.data + (size_t)k * (size_t)c->svd.vt.rows;
+	for (k = 0; dir == TO_RIGHT && k < c->svd.vt->cols; k++) {
+		col = c->svd.vt->data + (size_t)k * (size_t)c->svd.vt->rows;
 		for (i = 0; i < c->keep; i++)
-			col[i] *= c->svd.s.data[i];
+			col[i] *= c->svd.s->data[i];
 	}
 }
 
@@ -249,9 +270,9 @@ static void channel_store(const struct split *sp, const struct channel *c,
 	for (s = 0; s < SPINS; s++) {
 		if (c->left[s] >= 0)
 			block_cut(&first->blocks[c->left[s] * SPINS + s],
-				  &c->svd.u, row, 0);
+				  c->svd.u, row, 0);
 		if (c->right[s] >= 0)
-			block_cut(&second->blocks[m * SPINS + s], &c->svd.vt,
+			block_cut(&second->blocks[m * SPINS + s], c->svd.vt,
 				  0, col);
 		row += sector_dim(sp->left, c->left[s]);
 		col += sector_dim(sp->right, c->right[s]);
@@ -273,9 +294,9 @@ static int split_store(struct split *sp, struct mps *psi, int i,
 	if (!err)
 		err = site_shape(&second, sp->mem, mid, sp->right);
 	if (!err)
-		err = tensor_alloc(&first);
+		err = tensor_alloc_shared(&first);
 	if (!err)
-		err = tensor_alloc(&second);
+		err = tensor_alloc_shared(&second);
 	if (err)
 		goto free_sites;
 	for (c = 0; c < sp->nr; c++) {
@@ -284,6 +305,11 @@ static int split_store(struct split *sp, struct mps *psi, int i,
 		channel_scale(&sp->channels[c], dir);
 		channel_store(sp, &sp->channels[c], m++, &first, &second);
 	}
+	err = tensor_move(&first, psi->mem);
+	if (!err)
+		err = tensor_move(&second, psi->mem);
+	if (err)
+		goto free_sites;
 	tensor_free(&psi->site[i]);
 	tensor_free(&psi->site[i + 1]);
 	free(psi->bonds[i + 1]);
@@ -299,25 +325,29 @@ free_sites:
 	return err;
 }
 
-int split_pair(struct mps *psi, int i, const struct tensor *theta, int max_dim,
+int split_pair(struct mps *psi, int i, struct tensor *theta, int max_dim,
 	       enum direction dir, struct pool *pool, double *lost)
 {
 	struct split sp = {
-		.mem = psi->mem, .left = psi->bonds[i],
+		.mem = mem_host(psi->mem), .left = psi->bonds[i],
 		.right = psi->bonds[i + 2], .theta = theta,
 	};
-	int c, err;
+	int err;
 
+	err = tensor_move(theta, sp.mem);
+	if (err)
+		return err;
 	err = split_find_channels(&sp);
 	if (err)
 		return err;
-	err = pool_run(pool, channel_task, &sp, sp.nr);
+	err = split_factors(&sp);
+	if (!err)
+		err = pool_run(pool, channel_task, &sp, sp.nr);
 	if (!err)
 		err = split_cut(&sp, max_dim, lost);
 	if (!err)
 		err = split_store(&sp, psi, i, dir);
-	for (c = 0; c < sp.nr; c++)
-		svd_free(psi->mem, &sp.channels[c].svd);
+	tensor_free(&sp.factors);
 	free(sp.channels);
 	return err;
 }

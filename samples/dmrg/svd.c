@@ -14,62 +14,58 @@
 #include "blas.h"
 #include "mem.h"
 
-static int svd_alloc(struct mem *mem, const struct block *a, struct svd *svd)
+void svd_shape(struct svd *svd, struct block blocks[SVD_BLOCKS], int rows,
+	       int cols)
 {
-	const int k = a->rows < a->cols ? a->rows : a->cols;
+	const int k = rows < cols ? rows : cols;
+
+	*svd = (struct svd){ &blocks[0], &blocks[1], &blocks[2] };
+	*svd->u = (struct block){ .rows = rows, .cols = k };
+	*svd->s = (struct block){ .rows = k, .cols = 1 };
+	*svd->vt = (struct block){ .rows = k, .cols = cols };
+}
+
+static int svd_ready(struct mem *mem, const struct svd *svd)
+{
 	int err;
 
-	*svd = (struct svd){
-		.u = { .rows = a->rows, .cols = k },
-		.s = { .rows = k, .cols = 1 },
-		.vt = { .rows = k, .cols = a->cols },
-	};
-	err = block_alloc(mem, &svd->u);
+	err = block_ready(mem, svd->u);
 	if (!err)
-		err = block_alloc(mem, &svd->s);
+		err = block_ready(mem, svd->s);
 	if (!err)
-		err = block_alloc(mem, &svd->vt);
-	if (err)
-		svd_free(mem, svd);
+		err = block_ready(mem, svd->vt);
 	return err;
 }
 
-void svd_free(struct mem *mem, struct svd *svd)
-{
-	block_free(mem, &svd->u);
-	block_free(mem, &svd->s);
-	block_free(mem, &svd->vt);
-}
-
 /* Calls with lwork == -1 only ask for the size of the work space. */
-static int gesdd(struct block *a, struct svd *svd, double *work, int lwork,
-		 int *iwork)
+static int gesdd(struct block *a, const struct svd *svd, double *work,
+		 int lwork, int *iwork)
 {
 	int info;
 
-	dgesdd_("S", &a->rows, &a->cols, a->data, &a->rows, svd->s.data,
-		svd->u.data, &svd->u.rows, svd->vt.data, &svd->vt.rows, work,
-		&lwork, iwork, &info, 1);
+	dgesdd_("S", &a->rows, &a->cols, a->data, &a->rows, svd->s->data,
+		svd->u->data, &svd->u->rows, svd->vt->data, &svd->vt->rows,
+		work, &lwork, iwork, &info, 1);
 	return info ? -EDOM : 0;
 }
 
-static int gesvd(struct block *a, struct svd *svd, double *work, int lwork,
-		 int *iwork)
+static int gesvd(struct block *a, const struct svd *svd, double *work,
+		 int lwork, int *iwork)
 {
 	int info;
 
 	(void)iwork;
-	dgesvd_("S", "S", &a->rows, &a->cols, a->data, &a->rows, svd->s.data,
-		svd->u.data, &svd->u.rows, svd->vt.data, &svd->vt.rows, work,
-		&lwork, &info, 1, 1);
+	dgesvd_("S", "S", &a->rows, &a->cols, a->data, &a->rows, svd->s->data,
+		svd->u->data, &svd->u->rows, svd->vt->data, &svd->vt->rows,
+		work, &lwork, &info, 1, 1);
 	return info ? -EDOM : 0;
 }
 
-typedef int (*driver_fn)(struct block *a, struct svd *svd, double *work,
-			 int lwork, int *iwork);
+typedef int (*driver_fn)(struct block *a, const struct svd *svd,
+			 double *work, int lwork, int *iwork);
 
 static int svd_with(driver_fn driver, struct mem *mem, struct block *a,
-		    struct svd *svd)
+		    const struct svd *svd)
 {
 	struct block work = { .rows = 1, .cols = 1 };
 	size_t iwork_bytes;
@@ -77,15 +73,13 @@ static int svd_with(driver_fn driver, struct mem *mem, struct block *a,
 	int *iwork;
 	int err;
 
-	err = svd_alloc(mem, a, svd);
+	err = svd_ready(mem, svd);
 	if (err)
 		return err;
-	iwork_bytes = 8 * sizeof(int) * (size_t)svd->s.rows;
+	iwork_bytes = 8 * sizeof(int) * (size_t)svd->s->rows;
 	iwork = mem_alloc(mem, iwork_bytes);
-	if (!iwork) {
-		err = -ENOMEM;
-		goto free_svd;
-	}
+	if (!iwork)
+		return -ENOMEM;
 	err = driver(a, svd, &optimum, -1, iwork);
 	if (err)
 		goto free_iwork;
@@ -97,18 +91,15 @@ static int svd_with(driver_fn driver, struct mem *mem, struct block *a,
 	block_free(mem, &work);
 free_iwork:
 	mem_free(mem, iwork, iwork_bytes);
-free_svd:
-	if (err)
-		svd_free(mem, svd);
 	return err;
 }
 
-int svd_fast(struct mem *mem, struct block *a, struct svd *svd)
+int svd_fast(struct mem *mem, struct block *a, const struct svd *svd)
 {
 	return svd_with(gesdd, mem, a, svd);
 }
 
-int svd_robust(struct mem *mem, struct block *a, struct svd *svd)
+int svd_robust(struct mem *mem, struct block *a, const struct svd *svd)
 {
 	return svd_with(gesvd, mem, a, svd);
 }

@@ -14,6 +14,10 @@
  * ones after it. So each bond needs one environment only, and the new one takes
  * the place of the one that has just become useless.
  *
+ * A sweep that runs out of memory can be undone, if the state was kept that it
+ * began with. Keeping it takes no memory but for what the sweep replaces: its
+ * tensors have two owners then (pack.c).
+ *
  * Every energy is the expectation value of H in a state that was held, so each
  * is an upper bound, and the lowest of a sweep is the best.
  */
@@ -32,6 +36,7 @@ struct dmrg {
 	struct mem *mem;
 	struct pool *pool;
 	struct mps psi;
+	struct mps kept;	/* to go back to, or without sites */
 	struct env *envs;	/* a bond, sites + 1 */
 	int max_dim;
 	double energy;		/* of the last pair */
@@ -39,11 +44,36 @@ struct dmrg {
 	void *progress_arg;
 };
 
+static void dmrg_free_envs(struct dmrg *d)
+{
+	int i;
+
+	for (i = 0; i <= d->psi.sites; i++)
+		env_free(&d->envs[i]);
+}
+
+/* Those of the pair at the left end, with which a sweep begins. */
+static int dmrg_make_envs(struct dmrg *d)
+{
+	const int sites = d->psi.sites;
+	int i, err;
+
+	err = env_edge(&d->envs[0], d->mem, MPO_START);
+	if (!err)
+		err = env_edge(&d->envs[sites], d->mem, MPO_DONE);
+	for (i = sites - 1; !err && i >= 2; i--)
+		err = env_grow_right(&d->envs[i], &d->envs[i + 1], &d->psi, i,
+				     d->pool);
+	if (err)
+		dmrg_free_envs(d);
+	return err;
+}
+
 int dmrg_create(struct dmrg **out, struct mem *mem, struct pool *pool,
 		int sites, int max_dim)
 {
 	struct dmrg *d;
-	int i, err;
+	int err;
 
 	d = calloc(1, sizeof(*d));
 	if (!d)
@@ -58,20 +88,13 @@ int dmrg_create(struct dmrg **out, struct mem *mem, struct pool *pool,
 	d->envs = calloc((size_t)sites + 1, sizeof(*d->envs));
 	if (!d->envs)
 		goto free_psi;
-	err = env_edge(&d->envs[0], mem, MPO_START);
-	if (!err)
-		err = env_edge(&d->envs[sites], mem, MPO_DONE);
-	for (i = sites - 1; !err && i >= 2; i--)
-		err = env_grow_right(&d->envs[i], &d->envs[i + 1], &d->psi, i,
-				     pool);
+	err = dmrg_make_envs(d);
 	if (err)
 		goto free_envs;
 	*out = d;
 	return 0;
 
 free_envs:
-	for (i = 0; i <= sites; i++)
-		env_free(&d->envs[i]);
 	free(d->envs);
 free_psi:
 	mps_free(&d->psi);
@@ -82,15 +105,39 @@ free_dmrg:
 
 void dmrg_destroy(struct dmrg *d)
 {
-	int i;
-
 	if (!d)
 		return;
-	for (i = 0; i <= d->psi.sites; i++)
-		env_free(&d->envs[i]);
+	dmrg_free_envs(d);
 	free(d->envs);
 	mps_free(&d->psi);
+	mps_free(&d->kept);
 	free(d);
+}
+
+void dmrg_set_max_dim(struct dmrg *d, int max_dim)
+{
+	d->max_dim = max_dim;
+}
+
+int dmrg_keep(struct dmrg *d)
+{
+	return mps_share(&d->kept, &d->psi);
+}
+
+void dmrg_drop(struct dmrg *d)
+{
+	mps_free(&d->kept);
+	d->kept.sites = 0;
+}
+
+/* The environments go first: they are most of the memory. */
+int dmrg_undo(struct dmrg *d)
+{
+	dmrg_free_envs(d);
+	mps_free(&d->psi);
+	d->psi = d->kept;
+	d->kept = (struct mps){ 0 };
+	return dmrg_make_envs(d);
 }
 
 void dmrg_set_progress(struct dmrg *d, sweep_progress_fn fn, void *arg)

@@ -9,9 +9,8 @@
  * rows. What the labels of a table mean is said where it is made: site tensors
  * and wave functions in mps.h, environments in env.h.
  *
- * The table itself is small and comes from the heap. The data of each block is
- * one allocation from mem.h, made and freed one by one: this is the load that
- * the allocator below is meant for.
+ * The table itself is small and comes from the heap; pack.c says where the data
+ * of its blocks is. The device of that memory (device.h) does all arithmetic.
  *
  * Sizes are checked here, once, for all blocks: a block has at most INT_MAX
  * elements, so that every later product of dimensions fits an int, as BLAS
@@ -23,9 +22,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "blas.h"
 #include "mem.h"
 
 size_t block_elems(const struct block *b)
@@ -43,12 +40,19 @@ int block_alloc(struct mem *mem, struct block *b)
 	return b->data ? 0 : -ENOMEM;
 }
 
-int block_alloc_zero(struct mem *mem, struct block *b)
+/* Memory for a block that has none yet. */
+int block_ready(struct mem *mem, struct block *b)
 {
-	int err = block_alloc(mem, b);
+	return b->data ? 0 : block_alloc(mem, b);
+}
+
+int block_ready_zero(struct mem *mem, struct block *b)
+{
+	int err = block_ready(mem, b);
 
 	if (!err)
-		memset(b->data, 0, block_elems(b) * sizeof(double));
+		mem_device(mem)->zero(b->data, block_elems(b) *
+					       sizeof(double));
 	return err;
 }
 
@@ -58,51 +62,32 @@ void block_free(struct mem *mem, struct block *b)
 	b->data = NULL;
 }
 
-void block_axpy(double a, const struct block *x, struct block *y)
+void block_axpy(struct mem *mem, double a, const struct block *x,
+		struct block *y)
 {
-	const int n = (int)block_elems(y), one = 1;
-
-	daxpy_(&n, &a, x->data, &one, y->data, &one);
+	mem_device(mem)->axpy((int)block_elems(y), a, x->data, y->data);
 }
 
 /* c = alpha * op(a) * op(b) + beta * c */
-void block_gemm(double alpha, const struct block *a, enum trans ta,
-		const struct block *b, enum trans tb, double beta,
-		struct block *c)
+void block_gemm(struct mem *mem, double alpha, const struct block *a,
+		enum trans ta, const struct block *b, enum trans tb,
+		double beta, struct block *c)
 {
-	const int k = ta == TRANSPOSED ? a->rows : a->cols;
-
-	dgemm_(ta == TRANSPOSED ? "T" : "N", tb == TRANSPOSED ? "T" : "N",
-	       &c->rows, &c->cols, &k, &alpha, a->data, &a->rows, b->data,
-	       &b->rows, &beta, c->data, &c->rows, 1, 1);
+	mem_device(mem)->gemm(ta, tb, c->rows, c->cols,
+			      ta == TRANSPOSED ? a->rows : a->cols, alpha,
+			      a->data, a->rows, b->data, b->rows, beta,
+			      c->data, c->rows);
 }
 
 int tensor_init(struct tensor *t, struct mem *mem, size_t nr)
 {
-	t->mem = mem;
-	t->nr = 0;
-	t->blocks = NULL;
+	*t = (struct tensor){ .mem = mem };
 	if (nr > INT_MAX)
 		return -EOVERFLOW;
 	t->blocks = calloc(nr ? nr : 1, sizeof(*t->blocks));
 	if (!t->blocks)
 		return -ENOMEM;
 	t->nr = (int)nr;
-	return 0;
-}
-
-/* Give memory, zeroed, to every block that has a shape. */
-int tensor_alloc(struct tensor *t)
-{
-	int i, err;
-
-	for (i = 0; i < t->nr; i++) {
-		if (!t->blocks[i].rows)
-			continue;
-		err = block_alloc_zero(t->mem, &t->blocks[i]);
-		if (err)
-			return err;
-	}
 	return 0;
 }
 
@@ -123,10 +108,7 @@ int tensor_init_like(struct tensor *t, const struct tensor *shape)
 /* Also for a tensor that is all zero, or was freed before. */
 void tensor_free(struct tensor *t)
 {
-	int i;
-
-	for (i = 0; i < t->nr; i++)
-		block_free(t->mem, &t->blocks[i]);
+	tensor_release(t);
 	free(t->blocks);
 	t->blocks = NULL;
 	t->nr = 0;
@@ -134,15 +116,14 @@ void tensor_free(struct tensor *t)
 
 double tensor_dot(const struct tensor *x, const struct tensor *y)
 {
-	const int one = 1;
 	double sum = 0;
 	int i, n;
 
 	for (i = 0; i < x->nr; i++) {
 		n = (int)block_elems(&x->blocks[i]);
 		if (n)
-			sum += ddot_(&n, x->blocks[i].data, &one,
-				     y->blocks[i].data, &one);
+			sum += mem_device(x->mem)->dot(n, x->blocks[i].data,
+						       y->blocks[i].data);
 	}
 	return sum;
 }
@@ -158,17 +139,16 @@ void tensor_axpy(double a, const struct tensor *x, struct tensor *y)
 
 	for (i = 0; i < x->nr; i++)
 		if (x->blocks[i].rows)
-			block_axpy(a, &x->blocks[i], &y->blocks[i]);
+			block_axpy(x->mem, a, &x->blocks[i], &y->blocks[i]);
 }
 
 void tensor_scale(double a, struct tensor *x)
 {
-	const int one = 1;
 	int i, n;
 
 	for (i = 0; i < x->nr; i++) {
 		n = (int)block_elems(&x->blocks[i]);
 		if (n)
-			dscal_(&n, &a, x->blocks[i].data, &one);
+			mem_device(x->mem)->scale(n, a, x->blocks[i].data);
 	}
 }

@@ -7,7 +7,8 @@
  * The order is the one in which the calls were recorded, whatever thread made
  * them. trace_compile() later gives each object a slot number in place of its
  * address, and balances the sequence: a free of what was allocated before the
- * recording is left out, what was live at its end is freed there.
+ * recording is left out, what was live at its end is freed there. The file
+ * that trace_write() makes is for slabreplay, which does the last by itself.
  *
  * Failure. When the array cannot grow, the recording ends there and is still
  * a true prefix. Locking is the caller's.
@@ -127,6 +128,7 @@ static void script_fill(struct script *s, const struct trace *t,
 			*slot = SLOT_NONE;
 		}
 	}
+	s->nr_called = s->nr;
 	for (i = 0; i <= map->mask; i++)
 		if (map->entries[i].p && map->entries[i].slot != SLOT_NONE)
 			s->ops[s->nr++] =
@@ -156,4 +158,25 @@ int trace_compile(const struct trace *t, struct script *s)
 	free(unused);
 	free(map.entries);
 	return err;
+}
+
+int trace_write(const struct trace *t, FILE *out)
+{
+	struct script s;
+	size_t i;
+	int err;
+
+	err = trace_compile(t, &s);
+	if (err)
+		return err;
+	fputs("# what one sweep of dmrg asked its allocator for\n", out);
+	for (i = 0; i < s.nr_called; i++) {
+		if (s.ops[i].size)
+			fprintf(out, "a %u %zu\n", s.ops[i].slot,
+				s.ops[i].size);
+		else
+			fprintf(out, "f %u\n", s.ops[i].slot);
+	}
+	free(s.ops);
+	return ferror(out) ? -EIO : 0;
 }

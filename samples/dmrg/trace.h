@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct trace;
 
@@ -19,6 +20,7 @@ struct op {
 struct script {
 	struct op *ops;		/* to be freed with free() */
 	size_t nr;
+	size_t nr_called;	/* of them; the rest frees what was left */
 	size_t pairs;
 	uint32_t slots;
 };
@@ -28,5 +30,6 @@ void trace_destroy(struct trace *t);
 void trace_alloc(struct trace *t, void *p, size_t size);
 void trace_free(struct trace *t, void *p);
 int trace_compile(const struct trace *t, struct script *s);
+int trace_write(const struct trace *t, FILE *out);
 
 #endif

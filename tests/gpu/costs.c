@@ -22,7 +22,8 @@ static struct cost {
 	ROWS(cuMemAddressFree), ROW(cuMemAddressFree, 8 * GIB),
 	ROW(cuMemAlloc, 2 * MIB), ROW(cuMemAlloc, 2 * GIB),
 	ROW(cuMemFree, 2 * MIB), ROW(cuMemFree, 2 * GIB),
-	ROW(cuMemAllocAsync, 0), ROW(cuMemFreeAsync, 0),
+	ROW(cuMemAllocAsync, 0), ROW(cuMemAllocFromPoolAsync, 0),
+	ROW(cuMemFreeAsync, 0),
 	ROW(cuEventRecord, 0), ROW(cuEventQuery, 0),
 	ROW(cuStreamWaitEvent, 0), ROW(cuMemGetInfo, 0),
 };
@@ -85,8 +86,13 @@ static void measure_classic(u64 bytes)
 static void measure_async(CUstream stream)
 {
 	CUdeviceptr ptr[MANY];
+	CUmemoryPool pool;
 
+	GPU_MUST(cuDeviceGetMemPool(&pool, 0));
 	TIMED(MANY, cuMemAllocAsync, 0, &ptr[i_], ASYNC_BYTES, stream);
+	TIMED(MANY, cuMemFreeAsync, 0, ptr[i_], stream);
+	TIMED(MANY, cuMemAllocFromPoolAsync, 0, &ptr[i_], ASYNC_BYTES, pool,
+	      stream);
 	TIMED(MANY, cuMemFreeAsync, 0, ptr[i_], stream);
 }
 

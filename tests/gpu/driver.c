@@ -3,6 +3,7 @@
 #include "tests/gpu/driver.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -31,7 +32,8 @@ void gpu_must(const char *call, CUresult code)
 {
 	if (!code)
 		return;
-	fprintf(stderr, "bench: %s: %s\n", call, gpu_error(code));
+	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, call,
+		gpu_error(code));
 	exit(1);
 }
 

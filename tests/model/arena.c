@@ -85,20 +85,38 @@ static struct part *place(struct region *region, u64 at, u64 size, int device)
 	return part;
 }
 
+/* The first block with room for @size bytes, at *@at; NULL: none has it. */
+static struct region *find_block(const struct list *arena, u64 size, u64 *at)
+{
+	const struct list *node;
+	struct region *region;
+
+	for (node = arena->next; node != arena; node = node->next) {
+		region = container_of(node, struct region, node);
+		*at = find_gap(region, size);
+		if (*at)
+			return region;
+	}
+	return NULL;
+}
+
+bool arena_has_room(const struct list *arena, u64 size)
+{
+	u64 at;
+
+	return find_block(arena, size, &at);
+}
+
 struct part *arena_alloc(struct list *arena, enum region_kind kind,
 			 int device, u64 size)
 {
 	struct region *region;
-	struct list *node;
 	struct part *part;
 	u64 at;
 
-	for (node = arena->next; node != arena; node = node->next) {
-		region = container_of(node, struct region, node);
-		at = find_gap(region, size);
-		if (at)
-			return place(region, at, size, device);
-	}
+	region = find_block(arena, size, &at);
+	if (region)
+		return place(region, at, size, device);
 	if (size > model.profile->total_bytes)
 		return NULL;
 	region = block_create(arena, kind, device,

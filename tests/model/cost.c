@@ -42,6 +42,7 @@ static const struct cost_row {
 	{ CALL_cuMemFree, 2 * MIB, 46000, SOURCE_MEASURED },
 	{ CALL_cuMemFree, 2 * GIB, 46000, SOURCE_ASSUMED },
 	{ CALL_cuMemAllocAsync, 0, 1700, SOURCE_MEASURED },
+	{ CALL_cuMemAllocFromPoolAsync, 0, 1700, SOURCE_ASSUMED },
 	{ CALL_cuMemFreeAsync, 0, 1200, SOURCE_MEASURED },
 	{ CALL_cuEventRecord, 0, 2000, SOURCE_ASSUMED },
 	{ CALL_cuEventQuery, 0, 700, SOURCE_ASSUMED },

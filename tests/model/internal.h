@@ -457,6 +457,8 @@ bool graph_comes_together(const struct graph *graph, size_t last);
 /* @align is a power of two of at most 2 MiB. NULL: no memory. */
 struct part *arena_alloc(struct list *arena, enum region_kind kind,
 			 int device, u64 size);
+/* Without a new block. */
+bool arena_has_room(const struct list *arena, u64 size);
 void arena_free(struct part *part, bool keep_block);
 u64 arena_trim(struct list *arena, u64 keep);
 u64 arena_bytes(const struct list *arena);

@@ -176,6 +176,7 @@ static CUresult pool_alloc(struct pool *pool, u64 size, struct stream *stream,
 		part->freed = NULL;
 	} else {
 		REFUSE_IF(pool->props.maxSize &&
+			  !arena_has_room(&pool->arena, rounded) &&
 			  arena_bytes(&pool->arena) + rounded >
 			  pool->props.maxSize, 0, OUT_OF_MEMORY,
 			  "more than the pool's maximum");

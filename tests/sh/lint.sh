@@ -51,6 +51,7 @@ finds includes vmm/b.c '#include "slab/slab.h"'
 finds includes slab/c.c '#include "vmm/ops.h"'
 finds includes tools/d.c '#include "core/a.h"'
 finds includes samples/e.c '#include "core/a.h"'
+finds includes samples/e.cpp '#include "core/a.h"'
 finds includes core/a.c '#include "core/b.c"'
 finds includes vmm/b.c '#include <cuda.h>'
 finds includes core/a.c '#include <generated/autoconf.h>'
@@ -71,6 +72,8 @@ finds_with()
 	! command -v "$1" >/dev/null 2>&1 || finds "$2" "$3" "$4"
 }
 
+finds_with g++ headers include/slabdev/slabdev.hpp \
+	'static int f(long x) { return x; }'
 finds_with cppcheck cppcheck core/a.c 'int f(void) { int a[2]; return a[2]; }'
 finds_with cppcheck cppcheck tools/d.c \
 	'int f(int *p) { *p = 1; return p ? 1 : 0; }'

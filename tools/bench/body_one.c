@@ -4,6 +4,7 @@
  *
  * pair	allocate, free: the shortest way through an allocator
  * batch	allocate many, free them in a given order
+ * together	the same, in one call for a group
  * bulk	the same with 32, in one call where there is one
  * replace	free a random one of many, allocate another
  *
@@ -54,6 +55,47 @@ static always_inline int batch(struct worker *w, uint64_t n, enum shape shape)
 	return 0;
 }
 DEFINE_BODIES(batch);
+
+static int group(struct worker *w, uint64_t n)
+{
+	const struct group_calls c = w->calls.group;
+	struct slabdev_group *g;
+	uint32_t nr = w->nr;
+
+	for (; n >= nr; n -= nr) {
+		if (unlikely(c.alloc(&g, c.sd, w->block, nr, 0, w->object)))
+			return -ENOMEM;
+		c.free(g);
+	}
+	return 0;
+}
+
+static int arena(struct worker *w, uint64_t n)
+{
+	const struct arena_calls c = w->calls.arena;
+	const size_t *size = w->block;
+	void **object = w->object;
+	uint32_t i, nr = w->nr;
+
+	for (; n >= nr; n -= nr) {
+		for (i = 0; i < nr; i++) {
+			object[i] = c.alloc(c.arena, size[i]);
+			if (unlikely(!object[i]))
+				return -ENOMEM;
+		}
+		c.reset(c.arena);
+	}
+	return 0;
+}
+
+const body_fn together_bodies[NR_SHAPES] = {
+	[SHAPE_PLAIN] = batch_plain,
+	[SHAPE_SPACE] = batch_space,
+	[SHAPE_STREAM] = batch_stream,
+	[SHAPE_CACHE] = batch_cache,
+	[SHAPE_GROUP] = group,
+	[SHAPE_ARENA] = arena,
+};
 
 static always_inline bool bulk_alloc(const struct calls *c, enum shape shape,
 				     size_t size, void **p)

@@ -67,7 +67,8 @@ static uint64_t count(struct bench *b, unsigned int cell, unsigned int subject,
 static void measure(struct bench *b, unsigned int cell, unsigned int subject)
 {
 	struct result *r = bench_result(b, cell, subject);
-	uint64_t step = b->cells[cell].workload->step, n, once, twice = 0;
+	uint64_t step = workload_step(&b->cells[cell], b->opt->divisor);
+	uint64_t n, once, twice = 0;
 	struct sample s = { 0 };
 
 	n = (OPERATIONS + step - 1) / step * step;

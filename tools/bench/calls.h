@@ -24,6 +24,8 @@ enum shape {
 	SHAPE_SPACE,		/* alloc(space, size), free(space, p) */
 	SHAPE_STREAM,		/* the same, and a stream each */
 	SHAPE_CACHE,		/* alloc(cache), free(cache, p), and in bulk */
+	SHAPE_GROUP,		/* many objects, and only together */
+	SHAPE_ARENA,		/* one by one, and freed together */
 	NR_SHAPES,
 };
 
@@ -56,6 +58,19 @@ struct cache_calls {
 	struct slabdev_cache *cache;
 };
 
+struct group_calls {
+	int (*alloc)(struct slabdev_group **group, struct slabdev *sd,
+		     const size_t *sizes, size_t n, size_t align, void **p);
+	int (*free)(struct slabdev_group *group);
+	struct slabdev *sd;
+};
+
+struct arena_calls {
+	void *(*alloc)(struct slabdev_arena *arena, size_t size);
+	int (*reset)(struct slabdev_arena *arena);
+	struct slabdev_arena *arena;
+};
+
 /* One allocator, open. */
 struct calls {
 	enum shape shape;
@@ -64,12 +79,15 @@ struct calls {
 		struct space_calls space;
 		struct stream_calls stream;
 		struct cache_calls cache;
+		struct group_calls group;
+		struct arena_calls arena;
 	};
 };
 
 /*
  * @shape is a constant where speed matters, and @c a copy on the stack: so the
- * pointers stay in registers.
+ * pointers stay in registers. Not for SHAPE_GROUP
+ * and SHAPE_ARENA.
  */
 static always_inline void *call_alloc(const struct calls *c, enum shape shape,
 				      size_t size)

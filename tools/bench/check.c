@@ -186,6 +186,62 @@ static int cache_free_bulk(struct slabdev_cache *cache, size_t n,
 	return err;
 }
 
+/* One group at a time, whose blocks are those of its last allocation. */
+static void **blocks;
+static size_t nr_blocks;
+
+static int group_alloc(struct slabdev_group **group, struct slabdev *sd,
+		       const size_t *sizes, size_t n, size_t align, void **p)
+{
+	int err = real.group.alloc(group, sd, sizes, n, align, p);
+	size_t i;
+
+	for (i = 0; !err && i < n; i++)
+		insert(p[i], sizes[i]);
+	blocks = p;
+	nr_blocks = n;
+	return err;
+}
+
+static int group_free(struct slabdev_group *group)
+{
+	size_t i;
+
+	for (i = 0; i < nr_blocks; i++)
+		erase(blocks[i]);
+	return real.group.free(group);
+}
+
+/* What the arena has handed out since its last reset. */
+static void **handed_out;
+static size_t nr_handed_out, room;
+
+static void *arena_alloc(struct slabdev_arena *arena, size_t size)
+{
+	void *p = real.arena.alloc(arena, size);
+	void **more;
+
+	if (nr_handed_out == room) {
+		more = realloc(handed_out, 2 * (room + 1) * sizeof(*more));
+		if (!more)
+			return NULL;
+		handed_out = more;
+		room = 2 * (room + 1);
+	}
+	if (p) {
+		insert(p, size);
+		handed_out[nr_handed_out++] = p;
+	}
+	return p;
+}
+
+static int arena_reset(struct slabdev_arena *arena)
+{
+	while (nr_handed_out)
+		erase(handed_out[--nr_handed_out]);
+	return real.arena.reset(arena);
+}
+
 void check_begin(struct calls *c, size_t size)
 {
 	real = *c;
@@ -202,6 +258,14 @@ void check_begin(struct calls *c, size_t size)
 	case SHAPE_STREAM:
 		c->stream.alloc = stream_alloc;
 		c->stream.free = stream_free;
+		break;
+	case SHAPE_GROUP:
+		c->group.alloc = group_alloc;
+		c->group.free = group_free;
+		break;
+	case SHAPE_ARENA:
+		c->arena.alloc = arena_alloc;
+		c->arena.reset = arena_reset;
 		break;
 	default:
 		c->cache.alloc = cache_alloc;

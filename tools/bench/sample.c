@@ -179,7 +179,7 @@ static int prepare(struct run *run)
  */
 static int find_length(struct run *run, uint64_t target_ns)
 {
-	uint64_t step = run->cell.workload->step, ns = 0, factor;
+	uint64_t step = workload_step(&run->cell, run->divisor), ns = 0, factor;
 	unsigned int i;
 	int err = 0;
 
@@ -217,7 +217,7 @@ int sample_take(struct run *run, struct sample *samples, unsigned int nr,
 
 int sample_run(struct run *run, uint64_t n)
 {
-	uint64_t step = run->cell.workload->step, ns;
+	uint64_t step = workload_step(&run->cell, run->divisor), ns;
 	int err = prepare(run);
 
 	job.n = (n + step - 1) / step * step;

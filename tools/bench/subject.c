@@ -22,9 +22,10 @@ static unsigned int nr_subjects;
 static void fill_list(void)
 {
 	const struct subject *const own[] = {
-		&ours_general, &ours_cache, &ours_stream, &ours_across,
-		&ours_loose, &floor_null, &floor_bump, &floor_lifo,
-		&floor_mag, &floor_cursor, &peer_glibc,
+		&ours_general, &ours_cache, &ours_group, &ours_arena,
+		&ours_stream, &ours_across, &ours_loose, &floor_null,
+		&floor_bump, &floor_lifo, &floor_mag, &floor_cursor,
+		&peer_glibc,
 	};
 	const struct subject libraries[] = {
 		PEER("jemalloc", "libjemalloc.so.2"),
@@ -85,6 +86,9 @@ bool subject_can(const struct subject *s, const struct cell *cell)
 	const struct variant *v = cell->variant;
 
 	if (s->one_size && v->min != v->max)
+		return false;
+	if (s->groups && (!cell->workload->body ||
+			  !cell->workload->body[SHAPE_GROUP]))
 		return false;
 	if (s->one_way && cell->workload->one_way)
 		return false;

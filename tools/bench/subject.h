@@ -2,8 +2,9 @@
 /*
  * subject.h - who is measured.
  *
- * ours		the general calls of libslabdev, the same on streams, and a
- *		cache; each with letters of SLABDEV_DEBUG, if asked for
+ * ours		the general calls of libslabdev, the same on streams, a cache,
+ *		and a group; the general calls and the cache with letters of
+ *		SLABDEV_DEBUG, if asked for
  * floors	what can be done at best: see floor.h
  * peers	malloc() of glibc, and of libraries that are loaded when they
  *		are installed; one that is not is named and left out
@@ -57,6 +58,7 @@ struct events {
  * @what: in words
  * @kind: an enum subject_kind
  * @one_size: all its objects have one size
+ * @groups: it has no objects but those that are allocated and freed together
  * @one_way: memory does not come back from a thread that frees it to the one
  *           that allocates, so that it would grow for ever
  * @memory: an enum subject_memory
@@ -81,6 +83,7 @@ struct subject {
 	enum subject_kind kind;
 	enum subject_memory memory;
 	bool one_size;
+	bool groups;
 	bool one_way;
 	bool fake;
 	const char *group;
@@ -110,6 +113,10 @@ bool subject_can(const struct subject *s, const struct cell *cell);
 /* ours.c */
 extern const struct subject ours_general;
 extern const struct subject ours_cache;
+/* ours_group.c */
+extern const struct subject ours_group;
+/* ours_arena.c */
+extern const struct subject ours_arena;
 /* ours_debug.c */
 extern const struct subject ours_debug[NR_OURS_DEBUG];
 /* ours_stream.c */

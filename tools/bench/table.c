@@ -167,7 +167,9 @@ static void print_beside(FILE *out, const struct bench *b, unsigned int subject,
 	for (i = first; i < end; i++) {
 		r = bench_result(b, i, subject);
 		if (r->nr_beside)
-			fprintf(out, "%*.2f", CELL_WIDTH, r->beside.median);
+			fprintf(out, "%*.*f", CELL_WIDTH,
+				r->beside.median < 0.1 ? 4 : 2,
+				r->beside.median);
 		else
 			fprintf(out, "%*s", CELL_WIDTH, "-");
 	}

@@ -62,6 +62,22 @@ static const struct variant teardown_variants[] = {
 	{}
 };
 
+static const struct variant group_variants[] = {
+	{ .name = "1e2", .min = 256, .max = 256, .live = 100 },
+	{ .name = "1e3", .min = 256, .max = 256, .live = 1000 },
+	{ .name = "1e4", .min = 256, .max = 256, .live = 10000 },
+	{ .name = "1e6", .min = 256, .max = 256, .live = 1000000 },
+	{}
+};
+
+static const struct variant mixed_group_variants[] = {
+	{ .name = "1e2", .min = 64, .max = 8 * KIB, .live = 100 },
+	{ .name = "1e3", .min = 64, .max = 8 * KIB, .live = 1000 },
+	{ .name = "1e4", .min = 64, .max = 8 * KIB, .live = 10000 },
+	{ .name = "1e6", .min = 64, .max = 8 * KIB, .live = 1000000 },
+	{}
+};
+
 static const struct variant flat_variants[] = {
 	{ .name = "1e3", .min = 256, .max = 256, .live = 1000 },
 	{ .name = "1e4", .min = 256, .max = 256, .live = 10000 },
@@ -171,6 +187,20 @@ const struct workload workloads[] = {
 		.nr_workers = 1, .step = 32, .body = bulk_bodies,
 	},
 	{
+		.name = "group",
+		.what = "100 to 1,000,000 objects of 256 bytes, all freed",
+		.unit = "ns an object", .variants = group_variants,
+		.nr_workers = 1, .prepare = prepare_together,
+		.body = together_bodies,
+	},
+	{
+		.name = "groupmix",
+		.what = "the same of 64 bytes to 8 KiB",
+		.unit = "ns an object", .variants = mixed_group_variants,
+		.nr_workers = 1, .prepare = prepare_together,
+		.body = together_bodies,
+	},
+	{
 		.name = "flat",
 		.what = "replace, from 1,000 to 10,000,000 objects of 256 "
 			"bytes",
@@ -266,13 +296,24 @@ void workload_draw_sizes(uint32_t *sizes, size_t n, size_t min, size_t max,
 
 /* ---- Workers ---------------------------------------------------------- */
 
+static size_t cell_live(const struct cell *cell, size_t divisor)
+{
+	size_t live = cell->variant->live;
+
+	if (!live || cell->workload->is_batch)
+		return live;
+	return live / divisor > 10 ? live / divisor : 10;
+}
+
 size_t workload_live(const struct run *run)
 {
-	size_t live = run->cell.variant->live;
+	return cell_live(&run->cell, run->divisor);
+}
 
-	if (!live || run->cell.workload->is_batch)
-		return live;
-	return live / run->divisor > 10 ? live / run->divisor : 10;
+uint64_t workload_step(const struct cell *cell, size_t divisor)
+{
+	return cell->workload->step ? cell->workload->step :
+				      cell_live(cell, divisor);
 }
 
 static int worker_init(struct run *run, unsigned int index)
@@ -321,6 +362,23 @@ static int set_order(struct worker *w, uint32_t first, uint32_t step)
 int prepare_fifo(struct worker *w)
 {
 	return set_order(w, 0, 1);
+}
+
+/* The sizes that the others draw one after the other. */
+int prepare_together(struct worker *w)
+{
+	size_t *block;
+	uint32_t i;
+
+	if (w->calls.shape != SHAPE_GROUP && w->calls.shape != SHAPE_ARENA)
+		return prepare_fifo(w);
+	block = calloc(w->nr, sizeof(*block));
+	if (!block)
+		return -ENOMEM;
+	for (i = 0; i < w->nr; i++)
+		block[i] = w->sizes[i % NR_SIZES];
+	w->block = block;
+	return 0;
 }
 
 int prepare_lifo(struct worker *w)

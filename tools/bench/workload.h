@@ -49,6 +49,7 @@ struct run;
  * @calls: the allocator
  * @size: bytes of an object, where all have one size
  * @sizes: NR_SIZES sizes, used in turn
+ * @block: the sizes of all blocks of a group
  * @next_size: the next of them
  * @object: what this worker holds
  * @order: in which order a batch is freed
@@ -61,6 +62,7 @@ struct worker {
 	struct calls calls;
 	size_t size;
 	const uint32_t *sizes;
+	const size_t *block;
 	uint32_t next_size;
 	void **object;
 	const uint32_t *order;
@@ -82,9 +84,9 @@ typedef int (*body_fn)(struct worker *w, uint64_t n);
  * @counts_events: its figure is of those
  * @counts_bytes: its figure is of the accounts that a subject keeps
  * @is_batch: what lives at once is the step; no divisor makes it shorter
- * @step: the number of operations is a multiple of it
+ * @step: the number of operations is a multiple of it; 0: of what lives at once
  * @prepare: called in each worker's thread before the first body; may be NULL
- * @body: for each shape
+ * @body: for each shape; NULL for one that cannot do it
  * @figure: what is measured instead of time; NULL: time
  */
 struct workload {
@@ -137,6 +139,8 @@ extern const struct workload workloads[];
 
 /* The objects of one worker that live at once. */
 size_t workload_live(const struct run *run);
+/* Of what the number of operations in a cell is a multiple. */
+uint64_t workload_step(const struct cell *cell, size_t divisor);
 /* Fills in every worker but its calls; 0 or -ENOMEM. */
 int workload_init(struct run *run);
 /* @n sizes from @min to @max, log-uniform where they are powers of two. */
@@ -170,12 +174,14 @@ void workload_draw_sizes(uint32_t *sizes, size_t n, size_t min, size_t max,
 
 extern const body_fn pair_bodies[NR_SHAPES];
 extern const body_fn batch_bodies[NR_SHAPES];
+extern const body_fn together_bodies[NR_SHAPES];
 extern const body_fn bulk_bodies[NR_SHAPES];
 extern const body_fn replace_bodies[NR_SHAPES];
 extern const body_fn handoff_bodies[NR_SHAPES];
 
 int prepare_lifo(struct worker *w);
 int prepare_fifo(struct worker *w);
+int prepare_together(struct worker *w);
 int prepare_random(struct worker *w);
 int prepare_live(struct worker *w);
 int prepare_neighbours(struct worker *w);

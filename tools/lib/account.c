@@ -327,6 +327,7 @@ static void add_up(struct reading *r)
 	b->lost = rec->vmm.lost;
 	b->retained = rec->pool_free;
 	add_saturated(&b->retained, rec->vmm.idle, &overflow);
+	b->live = rec->arena_bytes;
 	sum_caches(r->space, &overflow);
 	sum_calls(&r->space->counts, &rec->vmm, &overflow);
 	find_in_flight(b, &overflow);

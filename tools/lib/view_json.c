@@ -61,6 +61,9 @@ static void put_counts(struct json *j, const struct space *s)
 	json_u64(j, "frees", n->ops.frees);
 	json_u64(j, "alloc_bytes", n->ops.alloc_bytes);
 	json_u64(j, "free_bytes", n->ops.free_bytes);
+	json_u64(j, "reused", less(n->ops.allocs, s->rec.misses));
+	json_u64(j, "reused_bytes", less(n->ops.alloc_bytes,
+					 s->rec.miss_bytes));
 	json_u64(j, "refills", n->refills);
 	json_u64(j, "flushes", n->flushes);
 	json_u64(j, "failed", s->rec.failed);
@@ -82,6 +85,14 @@ static void put_streams(struct json *j, const struct slabdev_seg_space *rec)
 	json_u64(j, "host_waits", rec->host_waits);
 	json_u64(j, "exported", rec->nr_exported);
 	json_u64(j, "exported_bytes", rec->exported_bytes);
+}
+
+static void put_owners(struct json *j, const struct slabdev_seg_space *rec)
+{
+	json_u64(j, "arenas", rec->nr_arenas);
+	json_u64(j, "arena_bytes", rec->arena_bytes);
+	json_u64(j, "buffers", rec->nr_buffers);
+	json_u64(j, "groups", rec->nr_groups);
 }
 
 static void put_shape(struct json *j, const struct slabdev_seg_class *rec)
@@ -163,6 +174,7 @@ static void put_space(struct json *j, const struct space *s,
 	put_memory(j, &s->rec);
 	put_counts(j, s);
 	put_streams(j, &s->rec);
+	put_owners(j, &s->rec);
 	put_classes(j, s, opt);
 	json_close(j, '}');
 }

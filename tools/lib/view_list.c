@@ -138,6 +138,17 @@ static void print_exports(FILE *out, const struct slabdev_seg_space *rec,
 			size_text(rec->exported_bytes, opt->bytes).text);
 }
 
+/* Nothing where there are only plain objects. */
+static void print_owners(FILE *out, const struct slabdev_seg_space *rec,
+			 const struct options *opt)
+{
+	if (rec->nr_arenas || rec->nr_buffers || rec->nr_groups)
+		fprintf(out, "  arenas %" PRIu32 " (%s), buffers %" PRIu32
+			", groups %" PRIu32 "\n", rec->nr_arenas,
+			size_text(rec->arena_bytes, opt->bytes).text,
+			rec->nr_buffers, rec->nr_groups);
+}
+
 static void print_heading(FILE *out, const struct space *s,
 			  const struct options *opt)
 {
@@ -167,6 +178,7 @@ static void print_heading(FILE *out, const struct space *s,
 		n->backend_calls, n->backend_fails);
 	print_streams(out, rec, opt);
 	print_exports(out, rec, opt);
+	print_owners(out, rec, opt);
 }
 
 void view_list(FILE *out, const struct snapshot *snap,

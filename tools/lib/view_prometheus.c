@@ -137,6 +137,36 @@ static uint64_t exported_bytes(const struct space *s)
 	return s->rec.exported_bytes;
 }
 
+static uint64_t arenas(const struct space *s)
+{
+	return s->rec.nr_arenas;
+}
+
+static uint64_t arena_bytes(const struct space *s)
+{
+	return s->rec.arena_bytes;
+}
+
+static uint64_t buffers(const struct space *s)
+{
+	return s->rec.nr_buffers;
+}
+
+static uint64_t groups(const struct space *s)
+{
+	return s->rec.nr_groups;
+}
+
+static uint64_t misses(const struct space *s)
+{
+	return s->rec.misses;
+}
+
+static uint64_t miss_bytes(const struct space *s)
+{
+	return s->rec.miss_bytes;
+}
+
 static uint64_t event_records(const struct space *s)
 {
 	return s->rec.event_records;
@@ -183,6 +213,15 @@ static const struct {
 	  "Objects that other processes may have.", exported },
 	{ "slabdev_exported_bytes", "gauge",
 	  "Bytes of those objects.", exported_bytes },
+	{ "slabdev_arenas", "gauge", "Arenas.", arenas },
+	{ "slabdev_arena_bytes", "gauge",
+	  "Memory that arenas have mapped.", arena_bytes },
+	{ "slabdev_buffers", "gauge", "Buffers, without views.", buffers },
+	{ "slabdev_groups", "gauge", "Groups.", groups },
+	{ "slabdev_misses_total", "counter",
+	  "Allocations for which a slab was made or memory mapped.", misses },
+	{ "slabdev_miss_bytes_total", "counter",
+	  "Bytes that those allocations asked for.", miss_bytes },
 	{ "slabdev_event_records_total", "counter",
 	  "Events recorded for frees.", event_records },
 	{ "slabdev_event_queries_total", "counter",
