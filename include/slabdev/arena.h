@@ -169,7 +169,7 @@ slabdev_arena_mark(struct slabdev_arena *arena,
  * was told of; memory stays mapped.
  * Return: 0; -EINVAL @mark is of another arena or none; -EALREADY it has ended,
  * or the arena was destroyed; -EBUSY a stream that uses the arena cannot be
- * waited for, for now: nothing was given back; -EIO, -EOWNERDEAD.
+ * waited for yet: nothing was given back, try again later; -EIO, -EOWNERDEAD.
  */
 SLABDEV_API int slabdev_arena_rewind(struct slabdev_arena *arena,
 				     const struct slabdev_arena_mark *mark);
