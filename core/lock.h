@@ -9,14 +9,17 @@
  * are empty inline functions.
  *
  * The hot paths take no lock at all. No lock is held over a callback of the
- * user or over the log. Two are held over calls of the backend that may block,
- * though not over waiting for a device:
- * LOCK_VMM, because it is what makes a growing range consistent; and
- * LOCK_REGISTRY, over the opening of a space's vmm, and when a thread exits or
- * a space closes, over handing back what its heaps hold, which may unmap. The
- * lock that loads the CUDA driver has that rank too, and is never held with it.
- * Nothing that a fast path needs is behind either. LOCK_SYMBOL is held over a
- * library that calls malloc, which may be made of this one: it comes first.
+ * user or over the log. Three are held over calls of the backend that may
+ * block, though not over waiting for a device: LOCK_VMM, because it is what
+ * makes a growing range consistent; and LOCK_REGISTRY, over the opening of a
+ * space's vmm, and when a thread exits or a space closes, over handing back
+ * what its heaps hold, which may unmap; and the claim of an arena
+ * (slab/arena.h), which is a word and no lock, and comes before LOCK_SPACE and
+ * what is behind it: no LOCK_SYMBOL within, and so no report. The lock that
+ * loads the CUDA driver has the rank of LOCK_REGISTRY too, and is never held
+ * with it. Nothing that a fast path needs is behind either. LOCK_SYMBOL is held
+ * over a library that calls malloc, which may be made of this one: it comes
+ * first.
  */
 #ifndef CORE_LOCK_H
 #define CORE_LOCK_H

@@ -38,6 +38,9 @@ int os_commit(void *addr, size_t size);
 /* Drop the memory of part of a reservation; the addresses stay reserved. */
 int os_decommit(void *addr, size_t size);
 int os_hint_huge(void *addr, size_t size);
+/* Has the process no other thread, whosever? False also where nobody can say,
+ * and for a moment after one has been joined. */
+bool os_is_alone(void);
 /* A word that is 1, and 0 in the child of a fork; NULL: not to be had. */
 const u32 *os_fork_mark(void);
 /* After a refusal of @size bytes: which limit of the process or the machine it

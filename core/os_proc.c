@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -48,6 +49,16 @@ int os_read_file(const char *path, char *text, size_t size)
 	text[len] = '\0';
 	os_close(fd);
 	return 0;
+}
+
+/* ---- Threads ---------------------------------------------------------- */
+
+bool os_is_alone(void)
+{
+	struct stat st;
+
+	/* Two links as of any directory, and one for each thread. */
+	return !stat("/proc/self/task", &st) && st.st_nlink == 3;
 }
 
 /* ---- Start time ------------------------------------------------------- */

@@ -107,7 +107,18 @@ $(lists):
 
 # ---- The library --------------------------------------------------------
 
-$(call compile,$(lib-objs),lib)
+# FOLDER/NAME.ptx, the text of a kernel, is compiled by the driver of the GPU;
+# here it is a string, FOLDER_NAME_ptx, without what people read.
+ptx-objs := $(filter %.ptx.o,$(lib-objs))
+
+$(call compile,$(filter-out $(ptx-objs),$(lib-objs)),lib)
+
+$(ptx-objs): $(o)%.ptx.o: %.ptx $(vars) scripts/flags.mk
+	$(call say,PTX)
+	$(Q)mkdir -p $(@D) && { echo 'const char $(subst /,_,$*)_ptx[] ='; \
+		sed -e 's|[[:space:]]*//.*||' -e '/./!d' \
+			-e 's/.*/"&\\n"/' $<; echo ';'; } | \
+		$(CC) $(lib-flags) $(CPPFLAGS) $(CFLAGS) -x c -c -o $@ -
 
 # The static library is one object whose hidden symbols are local, so that it
 # has no name in common with the program but slabdev_*.
@@ -194,7 +205,8 @@ $(if $(model-y),$(foreach a,$(model-ages),$(eval $(call model-lib,$(a)))))
 # The explorer has a copy of the library with a call at each access to memory,
 # and answers the calls itself: no sanitizer has a part in it.
 explore-objs := $(addprefix $(o)tests/explore/,$(explore-objs))
-explore-lib := $(lib-objs:$(o)%=$(o)tests/explore/lib/%)
+explore-lib := $(patsubst $(o)%,$(o)tests/explore/lib/%,$(filter-out \
+	$(ptx-objs),$(lib-objs)))
 explore-flags := $(filter-out $(sanitizer),$(test-flags))
 explore-cflags = $(filter-out --coverage -fprofile-% -ftest-coverage -flto%, \
 	$(CFLAGS))
@@ -207,10 +219,11 @@ $(explore-lib): $(o)tests/explore/lib/%.o: %.c $(vars) scripts/flags.mk
 		-include tests/explore/prelude.h $(CPPFLAGS) \
 		$(explore-cflags) -fsanitize=thread -MMD -MP -c -o $@ $<
 
-$(explore): $(explore-objs) $(explore-lib) $(lists)
+$(explore): $(explore-objs) $(explore-lib) $(ptx-objs) $(lists)
 	$(call say,LD)
 	$(Q)$(CC) $(explore-cflags) $(LDFLAGS) -o $@ $(explore-objs) \
-		$(explore-lib) $(explore-wraps:%=-Wl,--wrap=%) $(system-libs)
+		$(explore-lib) $(ptx-objs) \
+		$(explore-wraps:%=-Wl,--wrap=%) $(system-libs)
 
 # ---- Goals --------------------------------------------------------------
 

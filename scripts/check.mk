@@ -67,9 +67,11 @@ coverage:
 MUTANTS ?= $(wildcard vmm/*.[ch] slab/*.[ch])
 MUTANT_JOBS ?= $(shell nproc)
 MUTANT_SECONDS ?= 0
+MUTANT_TESTS ?= *
 mutants:
 	$(Q)tests/mutants/run --make '$(make-alone)' --out $(o).mutants \
-		--jobs $(MUTANT_JOBS) --time $(MUTANT_SECONDS) $(MUTANTS)
+		--jobs $(MUTANT_JOBS) --time $(MUTANT_SECONDS) \
+		--tests '$(MUTANT_TESTS)' $(MUTANTS)
 
 htmldocs:
 	$(call say,SPHINX)

@@ -119,10 +119,10 @@ static inline void resize_object(struct class *c, slot_t slot, u64 size)
 
 /* ---- slow.c ----------------------------------------------------------- */
 
-/* A free object becomes live, and is booked: its address. */
-void *object_begin(struct heap *h, struct class *c, slot_t slot, u64 size);
-/* The opposite, and its caller never had it; it is in no place then. */
-void object_undo(struct heap *h, struct class *c, slot_t slot, u64 size);
+/* A free object becomes live, and is booked: its address. @noted: there is a
+ * note on it. */
+void *object_begin(struct heap *h, struct class *c, slot_t slot, u64 size,
+		   bool noted);
 /* A size above GENERAL_MAX, 0, or no space. */
 void *alloc_unusual(struct slabdev *sd, size_t size) __cold;
 /* An object for the general calls, of the kind that size, alignment and flags

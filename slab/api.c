@@ -12,7 +12,7 @@
 #include "slab/annotate.h"
 #include "slab/badfree.h"
 #include "slab/comm.h"
-#include "slab/debug.h"
+#include "slab/debug_large.h"
 #include "slab/guard.h"
 #include "slab/hazard_watch.h"
 #include "slab/heap.h"
@@ -248,11 +248,17 @@ static bool fits_before_zone(struct slabdev *sd, const struct place *at,
 static bool fits_in_place(struct slabdev *sd, const struct place *at,
 			  size_t size, const struct order *o)
 {
+	if (size == at->size)
+		return true;
 	/* It would not be at the end of its memory any more. */
 	if (slab_is_guard(at->slab))
-		return size == at->size;
-	/* A zone is filled in the order that a plain free has, or anew. */
-	if (has_zone(sd, at) && size < at->size && !order_is_bound(o))
+		return false;
+	/* A zone is filled in the order that a plain free has, or anew. What
+	 * others may be filling is looked at when they are done: after a free.
+	 */
+	if (has_zone(sd, at) &&
+	    (note_is_used(sd, at->object) ||
+	     (size < at->size && !order_is_bound(o))))
 		return false;
 	if (has_zone(sd, at))
 		return fits_before_zone(sd, at, size);
@@ -270,7 +276,9 @@ static bool fits_in_place(struct slabdev *sd, const struct place *at,
 static void move_zone(struct slabdev *sd, const struct place *at, size_t size,
 		      const struct order *o)
 {
-	debug_look(sd, at, o);
+	/* What others may be filling only has the size that it had. */
+	if (!note_is_used(sd, at->object))
+		debug_look(sd, at, o);
 	if (size >= at->size || slab_is_guard(at->slab))
 		return;
 	if (at->kind == PLACE_LARGE)

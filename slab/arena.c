@@ -3,7 +3,7 @@
  * arena.c - arenas come, hand out memory, and go; the theory is in arena.h.
  *
  * The fast path is a comparison of the token with the entry's name, a rounded
- * addition and a comparison with the end of the window. Everything else that
+ * addition and a comparison with the end of the reach. Everything else that
  * could be wrong (no arena, a stale one, size 0, a dead space, letters, no
  * room) makes one of the two fail, and is told apart in the slow path.
  */
@@ -17,6 +17,8 @@
 #include "slab/arena.h"
 #include "slab/arena_debug.h"
 #include "slab/attr.h"
+#include "slab/hazard_watch.h"
+#include "slab/note.h"
 #include "slab/own.h"
 
 #define ALIGN_MAX GIB
@@ -78,6 +80,14 @@ static u64 default_max(const struct slabdev *sd)
 	return min(limit, sd->ops->backed ? DEFAULT_OBJECT : DEFAULT_MAX);
 }
 
+static void set_most(struct arena *a, u64 bytes)
+{
+	const struct slabdev *sd = a->h.sd;
+
+	a->max_bytes = bytes ? bytes : default_max(sd);
+	a->is_object = sd->ops->backed || a->max_bytes <= ARENA_OBJECT_MAX;
+}
+
 /* Of its last use only the serial number goes on. */
 static void set_up(struct arena *a, const struct slabdev_arena_attr *attr,
 		   slabdev_stream_t stream)
@@ -86,40 +96,47 @@ static void set_up(struct arena *a, const struct slabdev_arena_attr *attr,
 
 	WRITE_ONCE(a->fast, arena_no_name(a));
 	WRITE_ONCE(a->of, sd);
-	a->base = a->top = a->window_end = a->fast_end = 0;
+	/* Of a former use they may be looked at yet. */
+	WRITE_ONCE(a->base, (u64)0);
+	WRITE_ONCE(a->held_bytes, (u64)0);
+	a->top = a->reach_end = a->fast_end = 0;
 	a->mapped = 0;
 	a->mask = (attr->align ? attr->align : SLABDEV_ALIGN) - 1;
 	a->not_mask = ~a->mask;
 	a->allocs = a->requested = a->tally = 0;
-	a->max_bytes = attr->max_bytes ? attr->max_bytes : default_max(sd);
+	set_most(a, attr->max_bytes);
 	a->grow_bytes = attr->grow_bytes;
 	a->stream = stream;
-	a->is_object = sd->ops->backed || a->max_bytes <= ARENA_OBJECT_MAX;
 	snprintf(a->name, sizeof(a->name), "%s",
 		 attr->name ? attr->name : "arena");
 	a->nr_uses = a->nr_marks = a->nr_zones = 0;
+	a->no_serial = a->serial;
 	a->use_event = a->done_event = a->done_covers = a->done = 0;
 	a->lowered = a->stamp = a->peak = a->advanced = 0;
 	a->gone_requested = a->failed = a->rewinds = a->resets = a->grows = 0;
 	a->marks = a->zones = (struct resv){ 0 };
-	a->poisoned = 0;
+	a->poisoned = a->poison_from = 0;
 	a->letters = arena_debug_letters(a->h.sd, a->name);
 }
 
+/* One longer than the limit can never be. */
 static int take_object(struct arena *a)
 {
+	u64 bytes = min(a->max_bytes, READ_ONCE(a->h.sd->vmm.cnt->limit));
 	struct slabdev_req req = SLABDEV_REQ_INIT;
 	void *p;
 
 	req.align = a->mask + 1;
 	req.stream = a->stream;
-	p = own_alloc(a->h.sd, a->max_bytes, &req, "arena",
+	p = own_alloc(a->h.sd, bytes, &req, "arena",
 		      token_name(&arena_tokens, &a->h));
 	if (!p)
 		return -errno;
-	a->base = a->top = (u64)(uintptr_t)p;
-	a->held_bytes = a->max_bytes;
-	a->window_end = a->base + a->max_bytes;
+	a->top = (u64)(uintptr_t)p;
+	WRITE_ONCE(a->base, a->top);
+	WRITE_ONCE(a->held_bytes, bytes);
+	a->reach_end = a->base + bytes;
+	watch_arena_object(a->h.sd, a->base, a->reach_end);
 	return 0;
 }
 
@@ -133,13 +150,6 @@ static struct slabdev_arena *open_up(struct arena *a)
 	store_release(&a->ready, true);
 	arena_set_fast(a);
 	return name;
-}
-
-static void drop_entry(struct arena *a)
-{
-	(void)token_put(&arena_tokens, token_name(&arena_tokens, &a->h),
-			 "slabdev_arena_destroy");
-	token_free(&arena_tokens, &a->h);
 }
 
 int slabdev_arena_create(struct slabdev_arena **out, struct slabdev *sd,
@@ -171,7 +181,7 @@ int slabdev_arena_create(struct slabdev_arena **out, struct slabdev *sd,
 	err = a->is_object ? take_object(a) :
 	      arena_map_begin(a, attr.first_bytes, attr.max_bytes);
 	if (err) {
-		drop_entry(a);
+		token_drop(&arena_tokens, &a->h);
 		return err;
 	}
 	*out = open_up(a);
@@ -180,71 +190,91 @@ int slabdev_arena_create(struct slabdev_arena **out, struct slabdev *sd,
 
 /* ---- The end ------------------------------------------------------------- */
 
-static int free_object(struct arena *a)
+/* What may be refused is, while everything is as it was. */
+static int prepare_end(struct arena *a, struct order *o)
 {
 	struct slabdev *sd = a->h.sd;
-	struct order o = order_plain(sd);
-	int err = 0;
-
-	if (a->stream)
-		err = order_of(sd, a->stream, "slabdev_arena_destroy", &o);
-	return err ? err : own_free(sd, to_ptr(a->base), &o);
-}
-
-/* What may be refused, while everything is as it was. */
-static int prepare_end(struct arena *a)
-{
 	int err = arena_join(a, "slabdev_arena_destroy");
 
+	*o = order_plain(sd);
+	if (!err && a->is_object && a->stream)
+		err = order_of(sd, a->stream, "slabdev_arena_destroy", o);
+	if (!err && a->is_object)
+		err = own_may_free(sd, to_ptr(a->base));
 	if (!err && !a->is_object)
-		err = arena_wait(a->h.sd, a);
+		err = arena_wait(sd, a);
 	if (!err)
 		arena_debug_end(a, 0, "destroyed");
 	return err;
 }
 
+/* Others see it no more. */
+static int hide(struct arena *a)
+{
+	int err = arena_claim(a);
+
+	if (err)
+		return err;
+	WRITE_ONCE(a->fast, arena_no_name(a));
+	store_release(&a->ready, false);
+	arena_unclaim(a);
+	return 0;
+}
+
+/* It was exported by another thread just now, and stays. */
+static void show_again(struct arena *a)
+{
+	store_release(&a->ready, true);
+	arena_set_fast(a);
+}
+
+/* Before others can have the memory it is judged, which may be told. */
+static int give_memory(struct arena *a, const struct order *o)
+{
+	watch_rewind(a->h.sd, a->base, a->top, a->stream);
+	return a->is_object ? own_free(a->h.sd, to_ptr(a->base), o) :
+			      arena_map_end(a);
+}
+
+static void forget(struct arena *a)
+{
+	arena_order_end(a);
+	resv_fini(&a->marks);
+	resv_fini(&a->zones);
+	shared_add32(&a->h.sd->rec->nr_arenas, (u32)-1);
+	token_free(&arena_tokens, &a->h);
+}
+
+/* Of two at once one ends the use of the token, and goes on alone. */
 int slabdev_arena_destroy(struct slabdev_arena *arena)
 {
+	struct order o;
 	struct arena *a;
 	int err;
 
 	if (!arena)
 		return 0;
-	a = token_find(&arena_tokens, arena, "slabdev_arena_destroy", &err);
+	a = token_take(&arena_tokens, arena, "slabdev_arena_destroy", &err);
 	if (!a)
-		return token_refused(&arena_tokens, arena, err);
-	err = space_check(a->h.sd, "slabdev_arena_destroy");
-	if (!err)
-		err = prepare_end(a);
-	if (!err)
-		err = arena_claim(a);
-	if (err)
 		return err;
-	/* Of two at once one finds that the other was here. */
-	if (!load_acquire(&a->ready) ||
-	    token_name(&arena_tokens, &a->h) != arena) {
-		arena_unclaim(a);
-		err = error_set(-EALREADY, "slabdev_arena_destroy: arena %p is "
-				"there no more", (void *)arena);
-		return token_refused(&arena_tokens, arena, err);
-	}
-	err = a->is_object ? free_object(a) : 0;
+	err = space_check(a->h.sd, "slabdev_arena_destroy");
+	watch_site(a->h.sd);
+	if (!err)
+		err = prepare_end(a, &o);
+	if (!err)
+		err = hide(a);
 	if (err)
-		goto unclaim;
-	WRITE_ONCE(a->fast, arena_no_name(a));
-	store_release(&a->ready, false);
-	if (!a->is_object)
-		err = arena_map_end(a);
-	arena_order_end(a);
-	resv_fini(&a->marks);
-	resv_fini(&a->zones);
-	shared_add32(&a->h.sd->rec->nr_arenas, (u32)-1);
-	arena_unclaim(a);
-	drop_entry(a);
+		goto revive;
+	err = give_memory(a, &o);
+	if (err && a->is_object) {
+		show_again(a);
+		goto revive;
+	}
+	forget(a);
 	return err;
 
-unclaim:
-	arena_unclaim(a);
+revive:
+	token_revive(&a->h);
 	return err;
 }
 
@@ -284,13 +314,14 @@ static void *alloc_found(struct arena *a, size_t size, u64 mask)
 	end = arena_zone_end(a, end);
 	if (end > a->base + a->held_bytes)
 		return no_room(a, size, start);
-	if (end > a->window_end && !a->is_object) {
+	if (end > a->reach_end && !a->is_object) {
 		err = arena_reach(a, end);
 		if (err)
 			return failed(a, err);
 	}
 	if (a->letters)
 		arena_debug_alloc(a, start, size, end);
+	watch_arena(a->h.sd, start, size, a->stream);
 	WRITE_ONCE(a->top, end);
 	arena_set_fast(a);
 	WRITE_ONCE(a->requested, a->requested + size);
@@ -304,19 +335,35 @@ static void *refused(int err)
 	return NULL;
 }
 
-static __cold void *alloc_slow(struct slabdev_arena *arena, size_t size,
-			       size_t align, const char *call)
+static bool is_align(size_t align)
 {
+	return align - 1 < ALIGN_MAX && is_power_of_2(align);
+}
+
+static __cold void *alloc_slow(struct slabdev_arena *arena, size_t size)
+{
+	int err;
+	struct arena *a = arena_find(arena, "slabdev_arena_alloc", &err);
+
+	if (!a || !size)
+		return refused(err);
+	watch_site(a->h.sd);
+	return alloc_found(a, size, a->mask);
+}
+
+static __cold void *aligned_slow(struct slabdev_arena *arena, size_t size,
+				 size_t align)
+{
+	static const char call[] = "slabdev_arena_alloc_aligned";
 	int err;
 	struct arena *a = arena_find(arena, call, &err);
 
 	if (!a || !size)
 		return refused(err);
-	if (!align)
-		return alloc_found(a, size, a->mask);
-	if (!is_power_of_2(align) || align > ALIGN_MAX)
+	if (!is_align(align))
 		return failed(a, error_set(-EINVAL, "%s: align %zu is no power "
 					   "of two up to 1 GiB", call, align));
+	watch_site(a->h.sd);
 	return alloc_found(a, size, align - 1);
 }
 
@@ -348,12 +395,12 @@ void *slabdev_arena_alloc(struct slabdev_arena *arena, size_t size)
 	u64 start, tally;
 
 	if (unlikely(!fast_entry(arena, &a)))
-		return alloc_slow(arena, size, 0, "slabdev_arena_alloc");
-	tally = READ_ONCE(a->tally) + (size + ARENA_TALLY_ONE);
+		return alloc_slow(arena, size);
+	tally = a->tally + size + ARENA_TALLY_ONE;
 	start = (a->top + a->mask) & a->not_mask;
 	/* Of size 0 as of one that is too large. */
 	if (unlikely(size - 1 >= a->fast_end - start))
-		return alloc_slow(arena, size, 0, "slabdev_arena_alloc");
+		return alloc_slow(arena, size);
 	return hand_out(a, start, size, tally);
 }
 
@@ -363,16 +410,13 @@ void *slabdev_arena_alloc_aligned(struct slabdev_arena *arena, size_t size,
 	struct arena *a;
 	u64 start;
 
-	/* Which is no power of two. */
-	if (!align)
-		align = ALIGN_MAX + 1;
-	if (likely(fast_entry(arena, &a) && is_power_of_2(align))) {
+	if (likely(fast_entry(arena, &a) && is_align(align))) {
 		start = align_up(a->top, align);
 		if (start < a->fast_end && size - 1 < a->fast_end - start)
 			return hand_out(a, start, size, a->tally + size +
 							ARENA_TALLY_ONE);
 	}
-	return alloc_slow(arena, size, align, "slabdev_arena_alloc_aligned");
+	return aligned_slow(arena, size, align);
 }
 
 /* ---- Figures ------------------------------------------------------------- */

@@ -5,25 +5,25 @@
  * 1. What it is. An arena has a run of addresses for all that it may ever hold,
  *    and memory from their beginning on:
  *
- *      base          top           window_end       base + mapped    + held
+ *      base          top           reach_end       base + mapped    + held
  *      | handed out  | the owner's | nobody's       | addresses only |
  *
  *    An allocation rounds the top up and adds its size. Memory comes in handles
  *    at numbers that the vmm holds (vmm/hold.c), straight from the vmm: the
  *    pool, tags and slabs know nothing of it. An arena of up to
  *    ARENA_OBJECT_MAX bytes, or where memory is not mapped by the library, is
- *    one object (own.h); then all of it is below window_end.
+ *    one object (own.h); then all of it is below reach_end.
  *
  * 2. Who moves what. An arena is used by one thread at a time, its *owner* just
  *    then. The owner alone moves the top, and takes no lock for it as long as
- *    it stays below window_end. What is mapped above window_end others may
+ *    it stays below reach_end. What is mapped above reach_end others may
  *    take, when memory is short, by slabdev_trim() or by policy. For that they
- *    *claim* the arena, and so does the owner to raise window_end, or to change
- *    how much is mapped. It lowers window_end without: that only gives others
+ *    *claim* the arena, and so does the owner to raise reach_end, or to change
+ *    how much is mapped. It lowers reach_end without: that only gives others
  *    more.
  *
- *      base <= top <= window_end <= base + mapped <= base + held, whole chunks
- *      fast_end: window_end, down to a multiple of the alignment
+ *      base <= top <= reach_end <= base + mapped <= base + held, whole chunks
+ *      fast_end: reach_end, down to a multiple of the alignment
  *      .fast is set only if top <= fast_end: then rounding up stays below
  *
  * 3. Time. What was given back is used again in the order of the arena's stream
@@ -36,10 +36,10 @@
  *    that no other mark of this entry ever had; what the user holds is the
  *    number of the entry and that.
  *
- * 5. Counting. The fast path adds to one word, .tally: allocations in the upper
- *    half, bytes in the lower one. It is folded into the figures when the
- *    window moves, which is at most ARENA_FAST_SPAN ahead, so that no half
- *    overflows.
+ * 5. Counting. The fast path adds to one word, .tally: bytes, and an
+ *    ARENA_TALLY_ONE for each allocation. It is folded into the figures when
+ *    the reach moves, which is at most ARENA_FAST_SPAN ahead, so that the
+ *    bytes stay below that.
  *
  * 6. Books. rec->arena_bytes is what arenas have mapped, part of the live
  *    bytes; an arena that is an object is in the books of objects. Padding is
@@ -48,12 +48,17 @@
  * 7. Failure. A growth that fails has changed nothing. What cannot be given
  *    back is lost to the vmm, as everywhere; the arena has it no more.
  *
- * 8. Limits. ARENA_MAX arenas a process, SLABDEV_ARENA_MARKS_MAX marks and
- *    ARENA_USES other streams an arena. Hazard mode does not see into arenas.
+ * 8. Hazard mode (hazard.h) sees each allocation as an object that a rewind, a
+ *    reset or the end frees on the arena's stream. An arena has no fast path in
+ *    it, as with the letters of arena_debug.h.
  *
- * Locking: the claim, which is a word and no lock: calls of the vmm and reports
- * are made with it. Only the owner waits for a device with it. Whoever has it
- * takes no other.
+ * 9. Limits. ARENA_MAX arenas a process, SLABDEV_ARENA_MARKS_MAX marks and
+ *    ARENA_USES other streams an arena.
+ *
+ * Locking: the claim, which is a word and no lock. The vmm is called with it,
+ * which may block, and memory is read with it, for arena_debug.h, behind the
+ * bound stream. Nobody waits with it for another stream, and nothing is
+ * reported: a callback may ask about the arena. Whoever has it takes no other.
  */
 #ifndef SLAB_ARENA_H
 #define SLAB_ARENA_H
@@ -68,13 +73,14 @@
 #define ARENA_OBJECT_MAX MIB
 #define ARENA_USES 14u
 #define ARENA_NAME_MAX 63u
-#define ARENA_FAST_SPAN GIB
+#define ARENA_FAST_SPAN (GIB / 2)
 
 /* Bytes of an entry. */
 #define ARENA_ENTRY 1024
 
-/* One allocation, in .tally. */
-#define ARENA_TALLY_ONE ((u64)1 << 32)
+/* One allocation, in .tally: what one instruction can add along with its size,
+ * and more than the bytes of a span. */
+#define ARENA_TALLY_ONE GIB
 
 struct arena_mark {
 	u64 serial;
@@ -117,8 +123,8 @@ struct arena {
 	u64 done;		/* of .lowered, so many times are done with */
 
 	/* Owner. */
-	u64 window_end;		/* address; released when it is lowered */
-	u64 lowered;		/* relaxed: times that window_end was; */
+	u64 reach_end;		/* address; released when it is lowered */
+	u64 lowered;		/* relaxed: times that reach_end was; */
 	u64 stamp;		/* the vmm's clock then */
 	u64 peak;		/* address: of ended phases */
 	u64 advanced;		/* bytes that the top moved, in those */
@@ -127,11 +133,13 @@ struct arena {
 	u64 allocs;		/* since the creation */
 	u64 failed, rewinds, resets, grows;
 	u64 serial;		/* of the last mark; goes on in the next use */
+	u64 no_serial;		/* const: the last one of the use before */
 	u32 nr_marks;
 	struct resv marks;	/* struct arena_mark */
 	u32 nr_zones;
 	struct resv zones;	/* struct arena_zone */
 	u64 poisoned;		/* address: from the top up to here is poison */
+	u64 poison_from;	/* and surely from here on; claim */
 } __aligned_to(ARENA_ENTRY);
 static_assert(sizeof(struct arena) == ARENA_ENTRY, "found by a shift");
 
@@ -149,10 +157,10 @@ static inline u64 arena_no_name(const struct arena *a)
 	return ~(u64)a->h.index;
 }
 
-/* What was counted since the window moved becomes part of the figures. */
+/* What was counted since the reach moved becomes part of the figures. */
 static inline void arena_fold(struct arena *a)
 {
-	WRITE_ONCE(a->requested, a->requested + (u32)a->tally);
+	WRITE_ONCE(a->requested, a->requested + a->tally % ARENA_TALLY_ONE);
 	a->allocs += a->tally / ARENA_TALLY_ONE;
 	WRITE_ONCE(a->tally, 0);
 }
@@ -160,7 +168,8 @@ static inline void arena_fold(struct arena *a)
 /* Bytes asked for of what is below the top; others see them nearly. */
 static inline u64 arena_requested(const struct arena *a)
 {
-	return READ_ONCE(a->requested) + (u32)READ_ONCE(a->tally);
+	return READ_ONCE(a->requested) +
+	       READ_ONCE(a->tally) % ARENA_TALLY_ONE;
 }
 
 /* Relaxed: the owner may be moving it. */
@@ -194,19 +203,25 @@ void arena_name(const struct arena *a, char *buf);
 /* For a moment: others wait for it. 0; -EBUSY this thread has it already. */
 int __must_check arena_claim(struct arena *a);
 bool arena_try_claim(struct arena *a);
+/* What .claim is when this thread has it. */
+u64 arena_claimant(void);
+/* This thread had it, and gave it up for a moment. */
+void arena_claim_again(struct arena *a);
 void arena_unclaim(struct arena *a);
+/* Address: where its memory ends. Claim held. */
+u64 arena_mapped_end(const struct arena *a);
 
 /* Addresses for attr.max_bytes, and attr.first_bytes of memory. */
 int __must_check arena_map_begin(struct arena *a, u64 first_bytes, bool exact);
 /* Give back everything, done with or not. 0 or -EIO: some is lost. */
 int arena_map_end(struct arena *a);
-/* Memory up to the address @end, and window_end behind it. */
+/* Memory up to the address @end, and reach_end behind it. */
 int __must_check arena_reach(struct arena *a, u64 end);
-/* The top has gone back: so does window_end, to the end of its chunk. */
+/* The top has gone back: so does reach_end, to the end of its chunk. */
 void arena_lower(struct arena *a);
-/* The top or window_end was moved: may the fast path go on from there? */
+/* The top or reach_end was moved: may the fast path go on from there? */
 void arena_set_fast(struct arena *a);
-/* Give back what is mapped above window_end, if the device is done with it, but
+/* Give back what is mapped above reach_end, if the device is done with it, but
  * not more than @most, to the size of a handle. Bytes; *@err set to -EIO when
  * some got lost. Claim held. */
 u64 arena_give(struct arena *a, u64 most, enum vmm_giveback how, int *err);
@@ -218,7 +233,7 @@ int __must_check arena_stream(struct slabdev *sd, slabdev_stream_t stream,
 			      const char *call, slabdev_stream_t *to);
 /* All work on other streams comes before what the arena's does next. */
 int __must_check arena_join(struct arena *a, const char *call);
-/* Is the device done with what is above window_end, as it was read before?
+/* Is the device done with what is above reach_end, as it was read before?
  * Claim held. */
 bool arena_is_done(struct arena *a);
 /* Wait until the device is done with all that was submitted by now; claims it,
@@ -228,7 +243,6 @@ void arena_order_end(struct arena *a);
 /* A stream is about to go: 1: some arena had it; 0; or why an arena's stream
  * could not be made to wait for it. */
 int arenas_end_stream(struct slabdev *sd, slabdev_stream_t stream);
-
 
 /* ---- arena_space.c: all arenas of a space ------------------------------- */
 
@@ -264,10 +278,12 @@ void arenas_report_live(struct slabdev *sd);
 void arenas_stop(struct slabdev *sd);
 /* The space is being closed, or was: no token is valid. */
 void arenas_end(struct slabdev *sd);
-/* In the child of a fork, that the memory survived: no streams, no claims. */
+/* In the child of a fork: threads that had claims are not here. */
+void arenas_forget_claims(void);
+/* And nobody knows whose bytes their zones and poison are: they have none. */
+void arenas_forget_bytes(struct slabdev *sd);
+/* And the space's memory survived: no streams, and what is mapped is booked. */
 void arenas_adopt(struct slabdev *sd);
-/* The same, and it did not. */
-void arenas_abandon(struct slabdev *sd);
 /* NULL, or which figure is wrong. */
 const char *arenas_validate(struct slabdev *sd);
 

@@ -14,7 +14,8 @@
  * memory; the first ARENA_ZONES_MAX since the beginning of the arena have one.
  *
  * P: what a rewind or a reset gives back is filled with 0x6b, and looked at
- * when it is handed out again: a write through a pointer from before is found.
+ * when it is handed out again, and by slabdev_validate() in arenas of the bound
+ * stream: a write through a pointer from before is found.
  *
  * Filling is work in the arena's stream; to look is to wait for it, and reads
  * what other streams wrote since the last rewind only if they were told of.
@@ -41,6 +42,8 @@ void arena_debug_alloc(struct arena *a, u64 start, u64 size, u64 end);
 void arena_debug_end(struct arena *a, u32 from, const char *what);
 /* What lies from the address @to up to the top has ended. */
 void arena_debug_poison(struct arena *a, u64 to);
+/* In the child of a fork: no zone is known, and no poison. */
+void arena_debug_forget(struct arena *a);
 /* The zones of all arenas: 0, or -EUCLEAN after reports. */
 int arenas_debug_validate(struct slabdev *sd);
 #else
@@ -71,6 +74,11 @@ static inline void arena_debug_poison(struct arena *a, u64 to)
 {
 	(void)a;
 	(void)to;
+}
+
+static inline void arena_debug_forget(struct arena *a)
+{
+	(void)a;
 }
 
 static inline int arenas_debug_validate(struct slabdev *sd)

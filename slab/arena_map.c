@@ -3,9 +3,9 @@
  * arena_map.c - the memory of arenas: it comes as the top rises, and goes when
  * it is not used.
  *
- * A growth first takes all that is mapped into the window, so that nobody else
+ * A growth first takes all that is mapped into the reach, so that nobody else
  * takes it away meanwhile; then it maps behind, without the claim, by the same
- * steps as any request for memory (reclaim.h); then it raises window_end, no
+ * steps as any request for memory (reclaim.h); then it raises reach_end, no
  * further than one step beyond what was asked for.
  */
 #include <errno.h>
@@ -23,7 +23,7 @@
 
 /* ---- The claim ----------------------------------------------------------- */
 
-static u64 this_thread(void)
+u64 arena_claimant(void)
 {
 	return (u64)pthread_self();
 }
@@ -33,20 +33,23 @@ bool arena_try_claim(struct arena *a)
 	u64 nobody = 0;
 
 	/* Pairs with arena_unclaim(). */
-	return __atomic_compare_exchange_n(&a->claim, &nobody, this_thread(),
+	return __atomic_compare_exchange_n(&a->claim, &nobody, arena_claimant(),
 					   false, __ATOMIC_ACQUIRE,
 					   __ATOMIC_RELAXED);
 }
 
+void arena_claim_again(struct arena *a)
+{
+	while (!arena_try_claim(a))
+		os_sleep_us(CLAIM_US);
+}
+
 int arena_claim(struct arena *a)
 {
-	while (!arena_try_claim(a)) {
-		if (READ_ONCE(a->claim) == this_thread())
-			return error_set(-EBUSY, "arena '%s' is used by what "
-					 "the log calls while it is being "
-					 "changed", a->name);
-		os_sleep_us(CLAIM_US);
-	}
+	if (READ_ONCE(a->claim) == arena_claimant())
+		return error_set(-EBUSY, "arena '%s' is used by what is called "
+				 "back while it is being changed", a->name);
+	arena_claim_again(a);
 	return 0;
 }
 
@@ -79,10 +82,17 @@ static u64 chunk_end(const struct arena *a, u32 chunks)
 	return a->base + vmm_chunk_offset(&a->h.sd->vmm, chunks);
 }
 
-/* ---- The window ---------------------------------------------------------- */
+u64 arena_mapped_end(const struct arena *a)
+{
+	u64 held = a->base + a->held_bytes;
+
+	return a->is_object ? held : min(held, chunk_end(a, mapped_chunks(a)));
+}
+
+/* ---- The reach ----------------------------------------------------------- */
 
 /* Where it ends with so many chunks of memory in it. */
-static u64 window_of(const struct arena *a, u32 chunks)
+static u64 reach_of(const struct arena *a, u32 chunks)
 {
 	return min(chunk_end(a, chunks), a->base + a->held_bytes);
 }
@@ -92,12 +102,13 @@ static u64 window_of(const struct arena *a, u32 chunks)
 void arena_set_fast(struct arena *a)
 {
 	void *name = token_name(&arena_tokens, &a->h);
-	u64 end = min(a->window_end, a->top + ARENA_FAST_SPAN);
+	u64 end = min(a->reach_end, a->top + ARENA_FAST_SPAN);
 
 	arena_fold(a);
 	a->fast_end = align_down(end, a->mask + 1);
 	(void)__atomic_exchange_n(&a->fast,
-				  a->letters || a->top > a->fast_end ?
+				  a->letters || a->h.sd->hazard ||
+				  a->top > a->fast_end ?
 				  arena_no_name(a) : (u64)(uintptr_t)name,
 				  __ATOMIC_ACQ_REL);
 	if (READ_ONCE(a->h.sd->dead))
@@ -106,23 +117,23 @@ void arena_set_fast(struct arena *a)
 
 void arena_lower(struct arena *a)
 {
-	u64 to = window_of(a, chunks_before(a, a->top));
+	u64 to = reach_of(a, chunks_before(a, a->top));
 
-	if (!a->is_object && to < a->window_end) {
+	if (!a->is_object && to < a->reach_end) {
 		WRITE_ONCE(a->stamp, vmm_clock(&a->h.sd->vmm));
 		WRITE_ONCE(a->lowered, a->lowered + 1);
 		/* Pairs with arena_give(). */
-		store_release(&a->window_end, to);
+		store_release(&a->reach_end, to);
 	}
 	arena_set_fast(a);
 }
 
-static void raise_window(struct arena *a, u64 end)
+static void raise_reach(struct arena *a, u64 end)
 {
-	u64 to = max(end, a->window_end + max(a->grow_bytes, chunk_size(a)));
+	u64 to = max(end, a->reach_end + max(a->grow_bytes, chunk_size(a)));
 	u32 chunks = min(chunks_before(a, to), mapped_chunks(a));
 
-	store_release(&a->window_end, window_of(a, chunks));
+	store_release(&a->reach_end, reach_of(a, chunks));
 }
 
 /* ---- Booking ------------------------------------------------------------- */
@@ -206,7 +217,7 @@ int arena_reach(struct arena *a, u64 end)
 	/* Before it has the claim again, others may have taken what is new. */
 	while (wanted > mapped_chunks(a)) {
 		a->poisoned = min(a->poisoned, chunk_end(a, mapped_chunks(a)));
-		store_release(&a->window_end, window_of(a, mapped_chunks(a)));
+		store_release(&a->reach_end, reach_of(a, mapped_chunks(a)));
 		arena_unclaim(a);
 		err = grow(a, wanted);
 		if (!err)
@@ -216,7 +227,7 @@ int arena_reach(struct arena *a, u64 end)
 			return err;
 		}
 	}
-	raise_window(a, end);
+	raise_reach(a, end);
 	arena_unclaim(a);
 	return 0;
 }
@@ -232,7 +243,7 @@ u64 arena_give(struct arena *a, u64 most, enum vmm_giveback how, int *err)
 	if (a->is_object)
 		return 0;
 	/* Pairs with arena_lower(): what was lowered up to now is asked for. */
-	to = chunks_before(a, load_acquire(&a->window_end));
+	to = chunks_before(a, load_acquire(&a->reach_end));
 	if (!arena_is_done(a))
 		return 0;
 	to = max(to, before - (u32)min(most_chunks, (u64)before));
@@ -261,7 +272,7 @@ static int hold_aligned(struct arena *a)
 	if (err)
 		return err;
 	addr = vmm_addr(v, vmm_chunk_offset(v, first));
-	a->base = align_up(addr, a->mask + 1);
+	WRITE_ONCE(a->base, align_up(addr, a->mask + 1));
 	skip = (u32)((a->base - addr) >> v->chunk_shift);
 	a->first_chunk = first + skip;
 	if (skip)
@@ -278,7 +289,7 @@ static int hold(struct arena *a, bool exact)
 	int err;
 
 	for (;;) {
-		a->held_bytes = bytes;
+		WRITE_ONCE(a->held_bytes, bytes);
 		err = hold_aligned(a);
 		if (!err || exact || bytes <= chunk_size(a))
 			break;
@@ -300,7 +311,7 @@ int arena_map_begin(struct arena *a, u64 first_bytes, bool exact)
 	err = hold(a, exact);
 	if (err)
 		return err;
-	a->top = a->window_end = a->base;
+	a->top = a->reach_end = a->base;
 	if (!first_bytes)
 		return 0;
 	if (first_bytes > a->held_bytes) {

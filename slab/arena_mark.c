@@ -11,12 +11,15 @@
  * and the offset, which is compared, for it cannot be wrong unless somebody
  * wrote it. Serial numbers rise along the stack, so a mark is found, or not, by
  * bisection: one that is not there and not newer than the last one has ended.
+ * The stack closes up where a mark is dropped.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "core/log.h"
 #include "slab/arena.h"
 #include "slab/arena_debug.h"
+#include "slab/hazard_watch.h"
 #include "slab/reclaim.h"
 
 #define SERIAL_BITS 48
@@ -92,25 +95,27 @@ static u32 find_serial(const struct arena *a, u64 serial)
 	return low;
 }
 
-static int find_mark(const struct arena *a,
+static int find_mark(const struct arena *a, const char *call,
 		     const struct slabdev_arena_mark *mark, u32 *i)
 {
-	static const char call[] = "slabdev_arena_rewind";
-	u64 serial = mark->id & SERIAL_MAX;
+	u64 serial;
 
+	if (!mark)
+		return error_set(-EINVAL, "%s: mark is NULL", call);
+	serial = mark->id & SERIAL_MAX;
 	if (!mark->id || !serial || (mark->id >> SERIAL_BITS == entry_of(a) &&
 				     serial > a->serial))
 		return error_set(-EINVAL, "%s: 0x%llx is no mark that "
 				 "slabdev_arena_mark() has set", call,
 				 (unsigned long long)mark->id);
-	if (mark->id >> SERIAL_BITS != entry_of(a))
+	if (mark->id >> SERIAL_BITS != entry_of(a) || serial <= a->no_serial)
 		return error_set(-EINVAL, "%s: the mark is not of arena '%s', "
 				 "but of another one", call, a->name);
 	*i = find_serial(a, serial);
 	if (*i == a->nr_marks || mark_at(a, *i)->serial != serial)
 		return error_set(-EALREADY, "%s: the mark has ended: arena "
 				 "'%s' was rewound to it or to an earlier one, "
-				 "or reset", call, a->name);
+				 "reset, or the mark dropped", call, a->name);
 	if (mark_at(a, *i)->top - a->base != mark->offset)
 		return error_set(-EINVAL, "%s: the mark was written to: its "
 				 "offset is %llu, and was %llu", call,
@@ -120,11 +125,31 @@ static int find_mark(const struct arena *a,
 	return 0;
 }
 
+/* Of nested scopes it is the last mark that ends first: then nothing moves. */
+int slabdev_arena_unmark(struct slabdev_arena *arena,
+			 const struct slabdev_arena_mark *mark)
+{
+	int err;
+	struct arena *a = arena_find(arena, "slabdev_arena_unmark", &err);
+	u32 i = 0;
+
+	if (!a)
+		return err;
+	err = find_mark(a, "slabdev_arena_unmark", mark, &i);
+	if (err)
+		return err;
+	a->nr_marks--;
+	memmove(mark_at(a, i), mark_at(a, i + 1),
+		(a->nr_marks - i) * sizeof(struct arena_mark));
+	return 0;
+}
+
 /* ---- Going back ---------------------------------------------------------- */
 
 /* What is above @to ends; @requested and @nr_zones are below. */
 static void go_back(struct arena *a, u64 to, u64 requested, u32 nr_zones)
 {
+	watch_rewind(a->h.sd, to, a->top, a->stream);
 	arena_debug_end(a, nr_zones, "rewound");
 	arena_debug_poison(a, to);
 	arena_fold(a);
@@ -146,9 +171,8 @@ int slabdev_arena_rewind(struct slabdev_arena *arena,
 
 	if (!a)
 		return err;
-	if (!mark)
-		return error_set(-EINVAL, "slabdev_arena_rewind: mark is NULL");
-	err = find_mark(a, mark, &i);
+	watch_site(a->h.sd);
+	err = find_mark(a, "slabdev_arena_rewind", mark, &i);
 	if (!err)
 		err = arena_join(a, "slabdev_arena_rewind");
 	if (err)
@@ -167,6 +191,7 @@ int slabdev_arena_reset(struct slabdev_arena *arena)
 
 	if (!a)
 		return err;
+	watch_site(a->h.sd);
 	err = arena_join(a, "slabdev_arena_reset");
 	if (err)
 		return err;

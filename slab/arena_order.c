@@ -7,7 +7,7 @@
  * stream waits for it.
  *
  * Memory goes back to others only when the arena's stream is past what was in
- * it when the window was lowered. For the bound stream the vmm knows; for
+ * it when the reach was lowered. For the bound stream the vmm knows; for
  * another one an event is recorded when somebody wants the memory, and asked
  * again each time until it is reached: it is not recorded anew before, or a
  * stream that is never idle would never give anything. In the default stream of
@@ -19,6 +19,7 @@
 
 #include "core/log.h"
 #include "slab/arena.h"
+#include "slab/hazard_watch.h"
 
 int arena_stream(struct slabdev *sd, slabdev_stream_t stream, const char *call,
 		 slabdev_stream_t *to)
@@ -125,22 +126,27 @@ static int refuse(struct arena *a, slabdev_stream_t other, const char *call,
 
 int arena_join(struct arena *a, const char *call)
 {
-	slabdev_stream_t other;
+	slabdev_stream_t other, joined[ARENA_USES];
 	int err = 0;
+	u32 n;
 
 	if (likely(!READ_ONCE(a->nr_uses)))
 		return 0;
 	err = arena_claim(a);
 	if (err)
 		return err;
-	while (a->nr_uses) {
+	for (n = 0; a->nr_uses; n++) {
 		other = a->use[a->nr_uses - 1];
 		err = join_one(a, other);
 		if (err)
 			break;
+		joined[n] = other;
 		WRITE_ONCE(a->nr_uses, a->nr_uses - 1);
 	}
 	arena_unclaim(a);
+	/* Which may be told of, as may what was found to be refused. */
+	while (n)
+		watch_join(a->h.sd, a->stream, joined[--n]);
 	return err ? refuse(a, other, call, err) : 0;
 }
 
@@ -164,6 +170,7 @@ static int end_use_claimed(struct arena *a, slabdev_stream_t stream)
 
 int arenas_end_stream(struct slabdev *sd, slabdev_stream_t stream)
 {
+	slabdev_stream_t own;
 	struct arena *a;
 	bool any = false;
 	u32 at = 0;
@@ -171,9 +178,12 @@ int arenas_end_stream(struct slabdev *sd, slabdev_stream_t stream)
 
 	while ((a = arena_next(sd, &at))) {
 		used = end_use_claimed(a, stream);
+		own = a->stream;
 		arena_unclaim(a);
 		if (used < 0)
 			return used;
+		if (used)
+			watch_join(sd, own, stream);
 		any |= used;
 	}
 	return any;
@@ -302,8 +312,8 @@ static int say_why(struct slabdev *sd, const struct wait *w, int err)
 		return error_set(-EBUSY, "arena '%s': it cannot be told "
 				 "whether the device is done with it while a "
 				 "stream is captured", w->name);
-	return error_set(not_proved(sd), "arena '%s': it cannot be told whether "
-			 "the device is done with it: %s", w->name,
+	return error_set(not_proved(sd), "arena '%s': it cannot be told "
+			 "whether the device is done with it: %s", w->name,
 			 error_get());
 }
 

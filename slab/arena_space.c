@@ -37,13 +37,21 @@ struct arena *arena_next(const struct slabdev *sd, u32 *at)
 
 /* ---- Memory for others --------------------------------------------------- */
 
+/* The handle in which the reach ends cannot go. Claim held. */
 static u64 spare_of(const struct arena *a)
 {
-	u64 end = a->base + arena_mapped_bytes(a);
-	u64 window = load_acquire(&a->window_end);
+	struct vmm *v = &a->h.sd->vmm;
+	u32 mapped = READ_ONCE(a->mapped), seam;
+	u64 used;
 
-	return a->is_object || window > end ? 0 :
-	       align_down(end - window, a->h.sd->vmm.chunk_size);
+	if (a->is_object)
+		return 0;
+	used = load_acquire(&a->reach_end) - a->base;
+	seam = (u32)div_round_up(used, v->chunk_size);
+	if (seam >= mapped)
+		return 0;
+	seam = vmm_held_seam(v, a->first_chunk + seam) - a->first_chunk;
+	return seam < mapped ? vmm_chunk_offset(v, mapped - seam) : 0;
 }
 
 u64 arenas_spare(struct slabdev *sd)
@@ -101,14 +109,24 @@ u64 arenas_give(struct slabdev *sd, u64 keep, enum vmm_giveback how, bool wait,
 
 /* ---- Addresses ----------------------------------------------------------- */
 
-/* The arena around an address, claimed; NULL: there is none. */
+static bool is_around(const struct arena *a, const struct slabdev *sd, u64 addr)
+{
+	return is_of(a, sd) &&
+	       addr - READ_ONCE(a->base) < READ_ONCE(a->held_bytes);
+}
+
+/* The arena around an address, claimed; NULL: there is none. No other one is
+ * claimed: an address of none is looked up without waiting for anybody. */
 static struct arena *find_around(const struct slabdev *sd, u64 addr)
 {
+	u32 i, end = load_acquire(&arena_tokens.end);
 	struct arena *a;
-	u32 at = 0;
 
-	while ((a = arena_next(sd, &at))) {
-		if (addr - a->base < a->held_bytes)
+	for (i = 0; arenas_any(sd) && i < end; i++) {
+		a = arena_entry(i);
+		if (!is_around(a, sd, addr) || arena_claim(a))
+			continue;
+		if (is_around(a, sd, addr))
 			return a;
 		arena_unclaim(a);
 	}
@@ -186,18 +204,20 @@ void arenas_print(struct slabdev *sd, void (*line)(void *arg, const char *text),
 {
 	char text[ARENA_TEXT_MAX + 64];
 	struct arena *a;
-	u64 used;
+	u64 used, asked;
 	u32 at = 0;
 
 	while ((a = arena_next(sd, &at))) {
+		/* The owner may be moving both, one after the other. */
 		used = arena_used(a);
+		asked = min(arena_requested(a), used);
 		snprintf(text, sizeof(text),
 			 "%-31s %14llu %14llu %14llu %14llu", a->name,
 			 (unsigned long long)used,
 			 (unsigned long long)arena_mapped_bytes(a),
 			 (unsigned long long)max(READ_ONCE(a->peak) - a->base,
 						 used),
-			 (unsigned long long)(used - arena_requested(a)));
+			 (unsigned long long)(used - asked));
 		arena_unclaim(a);
 		line(arg, text);
 	}
@@ -272,13 +292,11 @@ void arenas_end(struct slabdev *sd)
 
 /* ---- After a fork -------------------------------------------------------- */
 
-/* Threads that had the claim are not here, and neither are queues. What is
- * mapped is what the vmm says. */
+/* There are no queues. What is mapped is what the vmm says. */
 static void adopt_one(struct arena *a)
 {
 	struct slabdev *sd = a->h.sd;
 
-	a->claim = 0;
 	a->nr_uses = 0;
 	a->stream = NULL;
 	a->use_event = a->done_event = a->done_covers = 0;
@@ -303,24 +321,37 @@ void arenas_adopt(struct slabdev *sd)
 			adopt_one(arena_entry(i));
 }
 
-void arenas_abandon(struct slabdev *sd)
+void arenas_forget_bytes(struct slabdev *sd)
 {
 	u32 i;
 
 	for (i = 0; i < arena_tokens.end; i++)
 		if (is_of(arena_entry(i), sd))
-			WRITE_ONCE(arena_entry(i)->claim, 0);
+			arena_debug_forget(arena_entry(i));
+}
+
+/* Also of entries that are not in use: a thread may have been at one's end. */
+void arenas_forget_claims(void)
+{
+	struct arena *a;
+	u32 i;
+
+	for (i = 0; i < arena_tokens.end; i++) {
+		a = arena_entry(i);
+		if (a->claim && a->claim != arena_claimant())
+			WRITE_ONCE(a->claim, 0);
+	}
 }
 
 /* ---- Validation ---------------------------------------------------------- */
 
 static const char *check_one(const struct arena *a)
 {
-	u64 top = READ_ONCE(a->top), window = load_acquire(&a->window_end);
+	u64 top = READ_ONCE(a->top), reach = load_acquire(&a->reach_end);
 	u64 end = a->base + min(a->held_bytes, arena_mapped_bytes(a));
 
-	if (top < a->base || window > end)
-		return "the window of an arena is in its memory";
+	if (top < a->base || reach > end)
+		return "the reach of an arena is in its memory";
 	if (READ_ONCE(a->mapped) > arena_nr_held(a))
 		return "an arena has no more memory than addresses";
 	return NULL;

@@ -13,44 +13,43 @@
  * lock: of several, one finds the number.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/log.h"
 #include "core/overflow.h"
+#include "core/usercopy.h"
 #include "slab/alloc.h"
 #include "slab/badfree.h"
 #include "slab/class.h"
 #include "slab/hazard_watch.h"
+#include "slab/kind.h"
 #include "slab/note.h"
 #include "slab/visit.h"
 
-#define SIZE_MOST 4096u
 #define ALIGN_MOST GIB
+/* The structure as it was when it first came: no shorter one was ever built. */
+#define SIZE_LEAST \
+	(offsetof(struct slabdev_block, space) + sizeof(uint64_t))
 
 static u64 last_number;	/* atomic */
 
-static int check_size(const struct slabdev_block *block, const char *call)
+/* What the caller has, as far as both sides know it. */
+static int take_block(struct slabdev_block *copy,
+		      const struct slabdev_block *block, const char *call)
 {
+	*copy = (struct slabdev_block)SLABDEV_BLOCK_INIT;
 	if (!block)
 		return error_set(-EINVAL, "%s: block is NULL", call);
-	if (block->size < sizeof(*block) || block->size > SIZE_MOST)
+	if (block->size < SIZE_LEAST)
 		return error_set(-EINVAL, "%s: block.size is %zu: initialise "
 				 "the structure with SLABDEV_BLOCK_INIT", call,
 				 block->size);
-	return 0;
+	return copy_struct_from_user(copy, sizeof(*copy), block, "block");
 }
 
 /* ---- Describing --------------------------------------------------------- */
-
-static const struct {
-	const char *prefix;
-	u32 kind;
-} kinds[] = {
-	{ "cuda:", SLABDEV_BLOCK_DEVICE },
-	{ "cuda-host:", SLABDEV_BLOCK_PINNED },
-	{ "cuda-managed:", SLABDEV_BLOCK_MANAGED },
-};
 
 /* A device by its name: which one it is. */
 static int find_uuid(const char *uuid)
@@ -70,18 +69,13 @@ static void describe_memory(const struct slabdev *sd,
 			    struct slabdev_block *block)
 {
 	const char *name;
-	u32 i;
 
-	block->kind = SLABDEV_BLOCK_HOST;
-	block->device = -1;
-	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-		if (strncmp(sd->spec, kinds[i].prefix, strlen(kinds[i].prefix)))
-			continue;
-		name = sd->spec + strlen(kinds[i].prefix);
-		block->kind = kinds[i].kind;
+	block->kind = memory_kind_of(sd->spec, &name);
+	if (block->kind == SLABDEV_MEMORY_HOST)
+		block->device = -1;
+	else
 		block->device = *name >= '0' && *name <= '9' ? atoi(name) :
 							       find_uuid(name);
-	}
 }
 
 /* The number of a live object; 0: no host memory for its note. */
@@ -109,12 +103,12 @@ static u64 alignment(u64 addr)
 int slabdev_block_get(struct slabdev *sd, void *p, struct slabdev_block *block)
 {
 	static const char call[] = "slabdev_block_get";
-	struct slabdev_block made = SLABDEV_BLOCK_INIT;
+	struct slabdev_block made;
 	struct place at;
 	int err = space_check(sd, call);
 
 	if (!err)
-		err = check_size(block, call);
+		err = take_block(&made, block, call);
 	if (err)
 		return err;
 	if (!lookup_live(sd, p, &at))
@@ -124,30 +118,30 @@ int slabdev_block_get(struct slabdev *sd, void *p, struct slabdev_block *block)
 	if (!made.id)
 		return error_set(-ENOMEM, "%s: %s: no host memory for a note "
 				 "on an object", call, sd->name);
-	made.size = block->size;
+	made.size = block->size;	/* stays the caller's */
 	made.ptr = p;
 	made.bytes = at.size;
 	made.usable = slabdev_usable_size(sd, p);
 	made.align = alignment((u64)(uintptr_t)p);
 	made.space = sd->open_id;
 	describe_memory(sd, &made);
-	memset(block, 0, block->size);
-	*block = made;
-	return 0;
+	return copy_struct_to_user(block, made.size, &made, sizeof(made),
+				   "block");
 }
 
 /* ---- Asking ------------------------------------------------------------- */
 
-/* Is it what this space has made of an object? */
-static int check_block(const struct slabdev *sd,
+/* Is it what this space has made of an object? *@copy is what is known. */
+static int check_block(const struct slabdev *sd, struct slabdev_block *copy,
 		       const struct slabdev_block *block, const char *call)
 {
 	int err = space_check(sd, call);
 
 	if (!err)
-		err = check_size(block, call);
+		err = take_block(copy, block, call);
 	if (err)
 		return err;
+	block = copy;
 	if (!block->id ||
 	    block->id > __atomic_load_n(&last_number, __ATOMIC_RELAXED))
 		return error_set(-EINVAL, "%s: block.id is %llu: no block has "
@@ -183,15 +177,16 @@ static bool holds(struct slabdev *sd, const struct slabdev_block *block)
 	return same;
 }
 
-int slabdev_block_check(struct slabdev *sd, const struct slabdev_block *block)
+int slabdev_block_check(struct slabdev *sd, const struct slabdev_block *user)
 {
-	int err = check_block(sd, block, "slabdev_block_check");
+	struct slabdev_block block;
+	int err = check_block(sd, &block, user, "slabdev_block_check");
 
-	if (err || holds(sd, block))
+	if (err || holds(sd, &block))
 		return err;
 	return error_set(-ESTALE, "slabdev_block_check: the object of block "
 			 "%llu, which was at %p in space %s, was freed",
-			 (unsigned long long)block->id, block->ptr, sd->name);
+			 (unsigned long long)block.id, block.ptr, sd->name);
 }
 
 /* ---- Freeing ------------------------------------------------------------ */
@@ -227,9 +222,10 @@ static int refuse(struct slabdev *sd, void *p, int err)
 	return err;
 }
 
-int slabdev_block_free(struct slabdev *sd, const struct slabdev_block *block)
+int slabdev_block_free(struct slabdev *sd, const struct slabdev_block *user)
 {
-	int err = check_block(sd, block, "slabdev_block_free");
+	struct slabdev_block block;
+	int err = check_block(sd, &block, user, "slabdev_block_free");
 	struct note *n;
 	struct order o;
 	u64 offset;
@@ -237,13 +233,13 @@ int slabdev_block_free(struct slabdev *sd, const struct slabdev_block *block)
 	watch_site(sd);
 	if (err)
 		return err;
-	if (!find_offset(sd, block, &offset))
-		return already_free(sd, block);
-	err = note_end(sd, offset, block->id, &n);
+	if (!find_offset(sd, &block, &offset))
+		return already_free(sd, &block);
+	err = note_end(sd, offset, block.id, &n);
 	if (err == -EALREADY)
-		return already_free(sd, block);
+		return already_free(sd, &block);
 	if (err)
-		return refuse(sd, block->ptr, err);
+		return refuse(sd, block.ptr, err);
 	o = order_plain(sd);
 	free_ended(sd, class_at(sd, offset), offset, &o, n);
 	return 0;

@@ -4,7 +4,7 @@
  *
  * 1. An entry (token.h) is a buffer or a view. A buffer's entry is also the
  *    *root* of all its views, and of their views: what keeps the memory. The
- *    memory has so many *holds*: one while the buffer has owners, and one a
+ *    memory has so many *keeps*: one while the buffer has owners, and one a
  *    view. Whoever takes the last one away frees it. A root stays in use until
  *    then, though nobody may own the buffer any more.
  *
@@ -17,7 +17,7 @@
  *    undone because something cannot be remembered.
  *
  *    Whether a put is the last one is known before: an owner that sees one
- *    hold and one owner is alone. One that sees more may find itself the last
+ *    keep and one owner is alone. One that sees more may find itself the last
  *    one afterwards, and its stream is noted needlessly.
  *
  * 3. The free may be refused once more, when the memory is exported: then the
@@ -38,13 +38,13 @@
 #include "core/log.h"
 #include "slab/alloc.h"
 #include "slab/buf.h"
-#include "slab/token.h"
 #include "slab/hazard_watch.h"
 #include "slab/own.h"
+#include "slab/token.h"
 
-/* In .holds, of a root: an owner has used it in the bound stream. */
+/* In .keeps, of a root: an owner has used it in the bound stream. */
 #define USED_PLAINLY (1u << 31)
-#define HOLDS (USED_PLAINLY - 1)
+#define KEEPS (USED_PLAINLY - 1)
 
 struct buf {
 	struct token h;
@@ -52,13 +52,13 @@ struct buf {
 	u64 size;
 	u64 id;
 	u32 root;	/* entry; its own: a buffer */
-	u32 holds;	/* atomic: a buffer's, and USED_PLAINLY */
+	u32 keeps;	/* atomic: a buffer's, and USED_PLAINLY */
 };
 static_assert(sizeof(struct buf) <= CACHE_LINE, "a line an entry");
 
 struct token_table buf_tokens =
 	TOKEN_TABLE_INIT(TOKEN_BUFFER, "buffer", sizeof(struct buf),
-			  TOKEN_MAX);
+			 TOKEN_MAX);
 
 static u64 last_id;	/* atomic */
 
@@ -72,9 +72,9 @@ static struct slabdev_buf *name_of(const struct buf *b)
 	return token_name(&buf_tokens, &b->h);
 }
 
-static u32 holds_of(const struct buf *root)
+static u32 keeps_of(const struct buf *root)
 {
-	return load_acquire(&root->holds) & HOLDS;
+	return load_acquire(&root->keeps) & KEEPS;
 }
 
 /* Released: see read_buf(). */
@@ -107,13 +107,6 @@ static int read_buf(const struct slabdev_buf *buf, const char *call,
 
 /* ---- Making ------------------------------------------------------------- */
 
-/* An entry that its user never had. */
-static void unmake(struct buf *b)
-{
-	(void)token_put(&buf_tokens, name_of(b), "slabdev_buf_alloc");
-	token_free(&buf_tokens, &b->h);
-}
-
 static int check_alloc(struct slabdev_buf *const *buf, const struct slabdev *sd,
 		       size_t size)
 {
@@ -142,11 +135,11 @@ int slabdev_buf_alloc(struct slabdev_buf **buf, struct slabdev *sd, size_t size,
 	p = own_alloc(sd, size, req, "buffer", name_of(b));
 	if (!p) {
 		err = -errno;
-		unmake(b);
+		token_drop(&buf_tokens, &b->h);
 		return err;
 	}
 	fill_in(b, p, size, b->h.index);
-	store_release(&b->holds, 1u);
+	store_release(&b->keeps, 1u);
 	shared_add32(&sd->rec->nr_buffers, 1);
 	*buf = name_of(b);
 	return 0;
@@ -154,31 +147,31 @@ int slabdev_buf_alloc(struct slabdev_buf **buf, struct slabdev *sd, size_t size,
 
 /* ---- Putting ------------------------------------------------------------ */
 
-/* Nobody holds the memory any more: 0, or -EBUSY and nothing has changed. */
+/* Nobody keeps the memory any more: 0, or -EBUSY and nothing has changed. */
 static int free_memory(struct slabdev *sd, const struct buf *root,
 		       const struct order *o)
 {
 	struct order plain = order_plain(sd);
 
-	if (load_acquire(&root->holds) & USED_PLAINLY)
+	if (load_acquire(&root->keeps) & USED_PLAINLY)
 		o = &plain;
 	return own_free(sd, root->ptr, o);
 }
 
 /* The last owner of @b has gone. */
-static int drop_hold(struct slabdev *sd, struct buf *b, const struct order *o)
+static int drop_keep(struct slabdev *sd, struct buf *b, const struct order *o)
 {
 	struct buf *root = root_of(b);
 	int err;
 
-	if (__atomic_sub_fetch(&root->holds, 1, __ATOMIC_ACQ_REL) & HOLDS) {
+	if (__atomic_sub_fetch(&root->keeps, 1, __ATOMIC_ACQ_REL) & KEEPS) {
 		if (b != root)
 			token_free(&buf_tokens, &b->h);
 		return 0;
 	}
 	err = free_memory(sd, root, o);
 	if (err) {
-		__atomic_fetch_add(&root->holds, 1, __ATOMIC_RELEASE);
+		__atomic_fetch_add(&root->keeps, 1, __ATOMIC_RELEASE);
 		token_revive(&b->h);
 		return err;
 	}
@@ -195,16 +188,16 @@ static int tell_use(struct slabdev *sd, const struct buf *b,
 		    const struct order *o)
 {
 	struct buf *root = root_of(b);
-	u32 holds = load_acquire(&root->holds);
-	bool last = token_owners(&b->h) == 1 && (holds & HOLDS) == 1;
+	u32 keeps = load_acquire(&root->keeps);
+	bool last = token_owners(&b->h) == 1 && (keeps & KEEPS) == 1;
 
-	if (last && (order_is_bound(o) || !(holds & USED_PLAINLY)))
+	if (last && (order_is_bound(o) || !(keeps & USED_PLAINLY)))
 		return 0;
 	if (!order_is_bound(o))
 		return own_use(sd, load_acquire(&root->ptr), name_of(root), o);
 	/* Where the bound stream is the CPU there is nothing to wait for. */
 	if (sd->stream)
-		__atomic_fetch_or(&root->holds, USED_PLAINLY, __ATOMIC_RELEASE);
+		__atomic_fetch_or(&root->keeps, USED_PLAINLY, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -220,7 +213,7 @@ static int put(struct slabdev_buf *buf, struct slabdev *sd,
 	left = token_put(&buf_tokens, buf, call);
 	if (left < 0)
 		return token_refused(&buf_tokens, buf, (int)left);
-	return left ? (int)left : drop_hold(sd, b, o);
+	return left ? (int)left : drop_keep(sd, b, o);
 }
 
 /* The space of a token that is to be put; NULL with *@err set. */
@@ -276,7 +269,7 @@ int slabdev_buf_put_async(struct slabdev_buf *buf, slabdev_stream_t stream)
 struct slabdev_buf *slabdev_buf_get(struct slabdev_buf *buf)
 {
 	s64 owners = token_get(&buf_tokens, buf, SLABDEV_BUF_OWNERS_MAX,
-				"slabdev_buf_get");
+			       "slabdev_buf_get");
 
 	if (owners > 0)
 		return buf;
@@ -311,7 +304,7 @@ static int make_view(struct slabdev_buf **view, struct buf *b, size_t offset,
 	if (!v)
 		return err;
 	fill_in(v, (char *)b->ptr + offset, size, b->root);
-	__atomic_fetch_add(&root_of(b)->holds, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&root_of(b)->keeps, 1, __ATOMIC_RELAXED);
 	*view = name_of(v);
 	return 0;
 }
@@ -338,7 +331,7 @@ int slabdev_buf_view(struct slabdev_buf **view, struct slabdev_buf *buf,
 	err = make_view(view, b, offset, size);
 	plain = order_plain(sd);
 	if (!token_put(&buf_tokens, buf, call))
-		(void)drop_hold(sd, b, &plain);
+		(void)drop_keep(sd, b, &plain);
 	return err;
 }
 
@@ -396,8 +389,8 @@ unsigned int slabdev_buf_refs(const struct slabdev_buf *buf)
 void buf_describe(const void *token, char *text, size_t len)
 {
 	const struct buf *b = token_entry(&buf_tokens, token_index(token));
-	u32 owners = token_owners(&b->h), holds = holds_of(b);
-	u32 views = holds - (owners && holds);
+	u32 owners = token_owners(&b->h), keeps = keeps_of(b);
+	u32 views = keeps - (owners && keeps);
 
 	snprintf(text, len, "buffer %p (number %llu, %llu bytes, %u owner%s, "
 		 "%u view%s)", token, (unsigned long long)READ_ONCE(b->id),

@@ -442,7 +442,7 @@ int slabdev_cache_alloc_bulk(struct slabdev_cache *cache, size_t n, void **p)
 	}
 	for (i = 0; i < n; i++) {
 		p[i] = object_begin(h, c, (slot_t)(uintptr_t)p[i],
-				    c->object_size);
+				    c->object_size, false);
 		probe_alloc(c->sd, p[i], c->object_size);
 	}
 	return 0;

@@ -559,7 +559,7 @@ static void renew(struct class *c, struct slab *s, u32 i)
 		debug_poison(c, slot);
 }
 
-void class_adopt(struct class *c, u32 slice)
+void class_adopt(struct class *c, u32 slice, bool sure)
 {
 	struct slab *s = c->sd->slabs + slice;
 	u64 *bits = slab_bits(s);
@@ -567,7 +567,7 @@ void class_adopt(struct class *c, u32 slice)
 
 	s->nr_free = 0;
 	for (i = 0; i < s->nr; i++) {
-		if (class_is_debugged(c))
+		if (!sure && class_is_debugged(c))
 			renew(c, s, i);
 		if (object_is_live(c, s, i)) {
 			bitmap_clear(bits, i);

@@ -70,9 +70,10 @@ void class_drop_empty(struct class *c);
 bool class_has_free(struct class *c, unsigned int flags);
 
 /* After a fork: no slab is known; then each slab as its objects are, free
- * where they are not live. */
+ * where they are not live. Not @sure: zones and poison of what was not in its
+ * slab are filled anew. */
 void class_forget(struct class *c);
-void class_adopt(struct class *c, u32 slice);
+void class_adopt(struct class *c, u32 slice, bool sure);
 
 /*
  * For walks: the class of the slab that @s describes, locked, so that the slab

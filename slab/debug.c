@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* debug.c - the hooks, and what a class is with letters; see debug.h. */
 #include <errno.h>
+#include <string.h>
 
 #include "core/bitmap.h"
 #include "core/log.h"
@@ -8,13 +9,14 @@
 #include "slab/class.h"
 #include "slab/comm.h"
 #include "slab/debug.h"
+#include "slab/debug_large.h"
 #include "slab/debug_report.h"
 #include "slab/note.h"
 #include "slab/quarantine.h"
 #include "slab/tiny.h"
 #include "slab/trace.h"
 #include "slab/track.h"
-#include "slab/zone.h"
+#include "slab/zone_batch.h"
 
 /* ---- Classes ------------------------------------------------------------ */
 
@@ -48,7 +50,7 @@ static void make_room(struct class *c)
 
 void debug_shape(struct class *c)
 {
-	if (c->ctor || c->stride > GENERAL_MAX)
+	if (c->ctor || c->stride > SHARED_MAX)
 		c->debug &= ~DEBUG_POISON;
 	if (!(c->debug & DEBUG_RED_ZONE))
 		return;
@@ -109,32 +111,50 @@ static void check_slab(struct class *c, u64 offset)
 
 /* ---- Hooks -------------------------------------------------------------- */
 
-/*
- * The zone of the object is being filled on the stream: whoever frees it on
- * another one has to wait for that.
- */
-static int note_fill(struct slabdev *sd, const struct class *c, const void *p,
-		     u64 size, const struct order *o)
+int debug_note_fill(struct slabdev *sd, u64 offset, const struct order *o,
+		    bool *noted)
 {
-	struct place at;
+	int err = 0;
 
-	if (order_is_bound(o) || (o->stream && o->stream == sd->bound) ||
-	    (o->stream && load_acquire(&o->stream->graph)) ||
-	    !(c ? zone_is_filled(c, size) : sd->large_zone))
-		return 0;
-	return lookup_live(sd, p, &at) ? note_use(sd, at.object, o) : 0;
+	*noted = !order_is_bound(o) && !(o->stream && o->stream == sd->bound) &&
+		 !(o->stream && load_acquire(&o->stream->graph));
+	if (*noted)
+		err = note_use_early(sd, offset, o);
+	return err;
 }
 
-int debug_began_slow(struct slabdev *sd, struct class *c, const void *p,
+int debug_prepare_slow(struct class *c, slot_t slot, u64 size,
+		       const struct order *o, bool *noted)
+{
+	int err = 0;
+
+	if (zone_is_filled(c, size))
+		err = debug_note_fill(c->sd, slot_offset(c, slot), o, noted);
+	if (!err)
+		zone_begin(c, slot, size, o->handle);
+	return err;
+}
+
+/* In a capture the memory may be what another object of the same graph has
+ * left, whose work is yet to run: all of it may be touched. */
+static void annotate(struct slabdev *sd, struct class *c, const void *p,
 		     u64 size, const struct order *o)
+{
+	u64 usable = c ? c->stride : large_usable(sd, size);
+	bool graph = o->stream && load_acquire(&o->stream->graph);
+
+	annotate_alloc(sd, p, graph ? usable : size, usable);
+}
+
+void debug_began_slow(struct slabdev *sd, struct class *c, const void *p,
+		      u64 size, const struct order *o)
 {
 	const struct class *known = debug_class(sd, c);
 	u32 debug = READ_ONCE(known->debug);
-	int err = note_fill(sd, c, p, size, o);
 	u64 offset;
 
-	if (err || !vmm_offset(&sd->vmm, (u64)(uintptr_t)p, &offset))
-		return err;
+	if (!vmm_offset(&sd->vmm, (u64)(uintptr_t)p, &offset))
+		return;
 	if (c && debug & DEBUG_CONSISTENCY)
 		check_slab(c, offset);
 	if (debug & DEBUG_USER)
@@ -142,9 +162,7 @@ int debug_began_slow(struct slabdev *sd, struct class *c, const void *p,
 	if (debug & DEBUG_TRACE)
 		trace_alloc(sd, c, offset, size, o);
 	if (debug & DEBUG_ANNOTATE)
-		annotate_alloc(sd, p, size, c ? c->stride :
-			       large_usable(sd, size));
-	return 0;
+		annotate(sd, c, p, size, o);
 }
 
 void debug_ending_slow(struct slabdev *sd, struct class *c, u64 offset,
@@ -161,20 +179,45 @@ void debug_ending_slow(struct slabdev *sd, struct class *c, u64 offset,
 		trace_free(sd, c, offset, size, o);
 }
 
+/* Of free objects, which nobody else has: the good ones to the front: how
+ * many. */
+static u32 sift(struct peek *k, struct class *c, slot_t *slot, u32 n,
+		enum found found)
+{
+	u64 suspects[BITMAP_WORDS(TINY_MAX_OBJECTS)];
+	struct zone_batch b;
+	struct damage d;
+	u32 i, good = 0;
+
+	zone_batch_begin(&b, k, suspects, n);
+	for (i = 0; i < n; i++)
+		zone_batch_add_free(&b, i, c, slot[i]);
+	zone_batch_end(&b);
+	for (i = 0; i < n; i++) {
+		d = (struct damage){ .kind = DAMAGE_NONE };
+		if (bitmap_test(suspects, i))
+			d = zone_check_free(k, c, slot[i]);
+		if (!quarantine_judge(k, c, slot[i], &d, found))
+			slot[good++] = slot[i];
+	}
+	return good;
+}
+
 /* Before they are handed out again: how many may be. */
 u32 debug_got(struct class *c, slot_t *slot, u32 n, unsigned int flags)
 {
-	struct damage d;
+	bool still = flags & GET_STILL && !c->sd->ops->synchronous;
+	u32 at, part, got, good = 0;
 	struct peek k;
-	u32 i, good = 0;
 
-	if (!(READ_ONCE(c->debug) & DEBUG_BYTES) || flags & GET_STILL ||
+	if (!(READ_ONCE(c->debug) & DEBUG_BYTES) || still ||
 	    peek_begin(&k, c->sd, n > 1))
 		return n;
-	for (i = 0; i < n; i++) {
-		d = zone_check_free(&k, c, slot[i]);
-		if (!quarantine_judge(&k, c, slot[i], &d, FOUND_REUSE))
-			slot[good++] = slot[i];
+	for (at = 0; at < n; at += part) {
+		part = min(n - at, TINY_MAX_OBJECTS);
+		got = sift(&k, c, slot + at, part, FOUND_REUSE);
+		memmove(slot + good, slot + at, got * sizeof(*slot));
+		good += got;
 	}
 	peek_end(&k);
 	return good;
@@ -182,18 +225,17 @@ u32 debug_got(struct class *c, slot_t *slot, u32 n, unsigned int flags)
 
 static void look_at_all(struct class *c, u32 slice)
 {
-	slot_t slot = slab_first_slot(c, c->sd->slabs + slice);
-	struct damage d;
+	slot_t first = slab_first_slot(c, c->sd->slabs + slice);
+	slot_t slot[TINY_MAX_OBJECTS];
 	struct peek k;
 	u32 i;
 
 	if (!(READ_ONCE(c->debug) & DEBUG_BYTES) ||
 	    !debug_may_look(c->sd) || peek_begin(&k, c->sd, true))
 		return;
-	for (i = 0; i < c->nr; i++, slot += c->step) {
-		d = zone_check_free(&k, c, slot);
-		(void)quarantine_judge(&k, c, slot, &d, FOUND_SLAB);
-	}
+	for (i = 0; i < c->nr; i++)
+		slot[i] = first + i * c->step;
+	(void)sift(&k, c, slot, c->nr, FOUND_SLAB);
 	peek_end(&k);
 }
 
@@ -204,49 +246,7 @@ void debug_slab_goes_slow(struct class *c, u32 slice)
 	track_forget(c->sd, slice_offset(slice), slice_offset(c->span));
 }
 
-/* ---- Large objects ------------------------------------------------------ */
-
-void debug_prepare_large_slow(struct slabdev *sd, u32 slice, u64 size,
-			      const struct order *o)
-{
-	u64 offset = slice_offset(slice);
-	int err = 0;
-
-	if (!sd->large_zone)
-		return;
-	/* Nobody knows when a graph runs. */
-	if (o->stream && load_acquire(&o->stream->graph)) {
-		WRITE_ONCE(sd->slabs[slice].unsure, true);
-		return;
-	}
-	err = vmm_fill(&sd->vmm, space_addr(sd, offset + size),
-		       large_usable(sd, size) - size, ZONE_BYTE, o->handle);
-	WRITE_ONCE(sd->slabs[slice].unsure, err != 0);
-}
-
-/* Is the zone behind @size bytes as it should be? Else it is told. */
-static void look_at_large(struct slabdev *sd, u32 slice, u64 size,
-			  enum found found)
-{
-	u64 offset = slice_offset(slice);
-	struct damage d;
-	struct peek k;
-
-	if (!sd->large_zone || READ_ONCE(sd->slabs[slice].unsure) ||
-	    !debug_may_look(sd) || peek_begin(&k, sd, false))
-		return;
-	d = zone_check_range(&k, offset + size,
-			     offset + large_usable(sd, size));
-	if (d.kind != DAMAGE_NONE)
-		debug_report_large(&k, offset, size, &d, found);
-	peek_end(&k);
-}
-
-void debug_check_large_slow(struct slabdev *sd, u32 slice)
-{
-	look_at_large(sd, slice, sd->slabs[slice].size, FOUND_FREED);
-	track_forget(sd, slice_offset(slice), 1);
-}
+/* ---- Resizing ----------------------------------------------------------- */
 
 void debug_look_slow(struct slabdev *sd, const struct place *at)
 {
@@ -254,8 +254,8 @@ void debug_look_slow(struct slabdev *sd, const struct place *at)
 	struct peek k;
 
 	if (at->kind == PLACE_LARGE) {
-		look_at_large(sd, (u32)(at->object >> SLICE_SHIFT), at->size,
-			      FOUND_RESIZE);
+		debug_look_large(sd, (u32)(at->object >> SLICE_SHIFT),
+				 at->size);
 		return;
 	}
 	if (!keeps_sizes(at->class) || peek_begin(&k, sd, false))

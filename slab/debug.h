@@ -10,7 +10,8 @@
  *
  *      allocation  failslab_hit (A)
  *                  class_get: what was free is looked at (P, Z), bad: not taken
- *                  debug_prepare: the zone behind the size is filled (Z)
+ *                  debug_prepare_new: it is noted that the zone behind the
+ *                  size is being filled on a stream, and that is filled (Z)
  *                  the object is live
  *                  debug_began: who has it (U, T), annotations
  *      free        the object is not live any more
@@ -20,8 +21,8 @@
  *                  filled in (P), it is held back (Q), and looked at again
  *
  * 2. Where things are. Sizes, owners and states are host memory, like all
- *    metadata; zones and poison are device memory (zone.h), filled and read by
- *    the backend only.
+ *    metadata; zones and poison are device memory (zone.h), filled, read and
+ *    checked by the backend only.
  *
  * 3. When letters can change. F U T A and Q may come and go while the program
  *    runs: objects that were handed out before are of the fast kind yet, and
@@ -129,8 +130,8 @@ static inline bool failslab_refuses(struct slabdev *sd, const struct class *c,
 
 /* ---- Hooks -------------------------------------------------------------- */
 
-int debug_began_slow(struct slabdev *sd, struct class *c, const void *p,
-		     u64 size, const struct order *o) __must_check;
+void debug_began_slow(struct slabdev *sd, struct class *c, const void *p,
+		      u64 size, const struct order *o);
 void debug_ending_slow(struct slabdev *sd, struct class *c, u64 offset,
 		       u64 size, const struct order *o);
 /* Of free objects that are to be handed out: those that are as they should be,
@@ -154,41 +155,45 @@ static inline void debug_slab_goes(struct class *c, u32 slice)
 		debug_slab_goes_slow(c, slice);
 }
 
-/* The zone of a large object is filled, or, when it is not live any more,
- * looked at. */
-void debug_prepare_large_slow(struct slabdev *sd, u32 slice, u64 size,
-			      const struct order *o);
-void debug_check_large_slow(struct slabdev *sd, u32 slice);
-
-static inline void debug_prepare_large(struct slabdev *sd, u32 slice, u64 size,
-				       const struct order *o)
-{
-	if (class_is_debugged(sd->class[CLASS_LARGE]))
-		debug_prepare_large_slow(sd, slice, size, o);
-}
-
-static inline void debug_check_large(struct slabdev *sd, u32 slice)
-{
-	if (class_is_debugged(sd->class[CLASS_LARGE]))
-		debug_check_large_slow(sd, slice);
-}
-
 void debug_look_slow(struct slabdev *sd, const struct place *at);
 
-/* At what is about to be resized in place: its zone is going to be another. */
+/* At what is about to be resized in place: its zone is going to be another.
+ * Nobody else uses it. */
 static inline void debug_look(struct slabdev *sd, const struct place *at,
 			      const struct order *o)
 {
 	const struct class *c = at->kind == PLACE_LARGE ? NULL : at->class;
-	u32 tag = tag_load(&sd->tags[at->object >> GRANULE_SHIFT]);
 
-	/* Where other streams use it the zone may be in the making. */
 	if (class_is_debugged(debug_class(sd, c)) && order_is_bound(o) &&
-	    tag != tag_make(CODE_NOTED) && !slab_is_guard(at->slab))
+	    !slab_is_guard(at->slab))
 		debug_look_slow(sd, at);
 }
 
-/* Before it is live, or when it has got another size in place. */
+/*
+ * The zone of the object is going to be filled on the stream: whoever frees it
+ * on another one has to wait for that. *@noted: it has a note now. 0, or
+ * -ENOMEM.
+ */
+int debug_note_fill(struct slabdev *sd, u64 offset, const struct order *o,
+		    bool *noted) __must_check;
+int debug_prepare_slow(struct class *c, slot_t slot, u64 size,
+		       const struct order *o, bool *noted) __must_check;
+
+/*
+ * Before it is live. *@noted: the note is there that its zone is being filled
+ * on a stream; others have to wait for that, and walks leave it alone. 0, or
+ * -ENOMEM: it cannot be remembered, and nothing was done.
+ */
+static inline int __must_check debug_prepare_new(struct class *c, slot_t slot,
+						 u64 size,
+						 const struct order *o,
+						 bool *noted)
+{
+	return class_is_debugged(c) ?
+	       debug_prepare_slow(c, slot, size, o, noted) : 0;
+}
+
+/* When it has got another size in place. */
 static inline void debug_prepare(struct class *c, slot_t slot, u64 size,
 				 const struct order *o)
 {
@@ -202,18 +207,12 @@ static inline void debug_poison(struct class *c, slot_t slot)
 		zone_poison(c, slot);
 }
 
-/*
- * @c: NULL for large objects. @p may be NULL: the allocation failed. 0, or
- * -ENOMEM: it cannot be remembered that its zone is being filled on the stream,
- * and the object has to be freed on that.
- */
-static inline int __must_check debug_began(struct slabdev *sd, struct class *c,
-					   const void *p, u64 size,
-					   const struct order *o)
+/* @c: NULL for large objects. @p may be NULL: the allocation failed. */
+static inline void debug_began(struct slabdev *sd, struct class *c,
+			       const void *p, u64 size, const struct order *o)
 {
-	if (!class_is_debugged(debug_class(sd, c)) || !p)
-		return 0;
-	return debug_began_slow(sd, c, p, size, o);
+	if (class_is_debugged(debug_class(sd, c)) && p)
+		debug_began_slow(sd, c, p, size, o);
 }
 
 static inline void debug_ending(struct slabdev *sd, struct class *c, u64 offset,

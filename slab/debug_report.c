@@ -36,6 +36,7 @@ struct subject {
 	struct slabdev *sd;
 	const char *name;	/* of its class */
 	u64 slab;		/* offset of the run that it is in */
+	u64 from;		/* what is before cannot be read */
 	u64 object, size, end;	/* offsets; bytes of the user; of the stride */
 	bool live;
 	bool zoned;		/* what is behind it is a red zone */
@@ -96,7 +97,8 @@ static void dump_bytes(struct report *r, const struct subject *o)
 	if (d->kind == DAMAGE_LEFT)
 		dump(r, o, "Redzone", align_down(d->first, LINE_BYTES),
 		     o->object);
-	dump(r, o, "Object", o->object, o->object + o->size);
+	dump(r, o, "Object", max(o->object, o->from),
+	     min(o->object + o->size, o->end));
 	if (d->kind != DAMAGE_LEFT && o->zoned)
 		dump(r, o, "Redzone", o->object + o->size, o->end);
 }
@@ -164,7 +166,16 @@ static void finish(struct report *r, const struct subject *o,
 {
 	dump_bytes(r, o);
 	report_line(r, "found %s; %s", found, done);
-	report_end(r);
+}
+
+/* Not those that a walk or the quarantine holds. */
+static u32 nr_live(const struct class *c, const struct slab *s)
+{
+	u32 n = 0, i;
+
+	for (i = 0; i < c->nr; i++)
+		n += object_is_live(c, s, i);
+	return n;
 }
 
 void debug_report(struct peek *k, struct class *c, slot_t slot,
@@ -192,29 +203,33 @@ void debug_report(struct peek *k, struct class *c, slot_t slot,
 	start(&r, &o);
 	tell_neighbour(&r, &o, c, slot);
 	report_line(&r, "Slab 0x%llx objects=%u used=%u stride=%llu",
-		    addr(&o, o.slab), c->nr, c->nr - READ_ONCE(s->nr_free),
+		    addr(&o, o.slab), c->nr, nr_live(c, s),
 		    (unsigned long long)c->stride);
 	finish(&r, &o, when[found], done);
+	report_end(&r);
 }
 
-void debug_report_large(struct peek *k, u64 offset, u64 size,
-			const struct damage *d, enum found found)
+void debug_describe_large(struct report *r, struct peek *k,
+			  const struct large_found *f)
 {
 	struct subject o = {
 		.peek = k,
 		.sd = k->sd,
 		.name = "large",
-		.slab = offset,
-		.object = offset,
-		.size = size,
-		.end = offset + large_usable(k->sd, size),
-		.live = found == FOUND_RESIZE,
-		.zoned = true,
-		.damage = d,
+		.slab = f->offset,
+		.from = f->from,
+		.object = f->offset,
+		.size = f->size,
+		.end = f->end,
+		.live = f->found == FOUND_RESIZE || f->found == FOUND_LIVE,
+		.zoned = f->damage.kind != DAMAGE_POISON,
+		.damage = &f->damage,
 	};
-	struct report r;
+	const char *done = o.live ? "nothing was changed" :
+			   f->found == FOUND_SLAB ? "its memory goes" :
+						    "its memory is used again";
 
-	start(&r, &o);
-	finish(&r, &o, when[found], o.live ? "nothing was changed" :
-					     "its memory is used again");
+	start(r, &o);
+	finish(r, &o, f->found == FOUND_SLAB ?
+		      "when its memory was given back" : when[f->found], done);
 }

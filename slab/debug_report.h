@@ -25,9 +25,19 @@ enum found {
 
 void debug_report(struct peek *k, struct class *c, slot_t slot,
 		  const struct damage *d, enum found found);
-/* The same for the zone of a large object of @size bytes at @offset. */
-void debug_report_large(struct peek *k, u64 offset, u64 size,
-			const struct damage *d, enum found found);
+
+/* A large object: for its zone, or for its poison when it is free. */
+struct large_found {
+	u64 offset, size;
+	u64 from, end;		/* what of it can be read, and is behind it */
+	struct damage damage;
+	enum found found;
+};
+
+/* The same for one, up to report_end(): that may wait until its memory is not
+ * kept any more. */
+void debug_describe_large(struct report *r, struct peek *k,
+			  const struct large_found *f);
 
 /* Lines of the bytes from offset @from to @to, those about the damage if it is
  * there. */

@@ -6,14 +6,15 @@
 #include "core/debuginfo.h"
 #include "core/depot.h"
 #include "core/log.h"
+#include "core/os.h"
 #include "slab/alloc.h"
 #include "slab/arena.h"
 #include "slab/barn.h"
 #include "slab/class.h"
 #include "slab/comm.h"
+#include "slab/debug_large.h"
 #include "slab/fork.h"
 #include "slab/guard.h"
-#include "slab/token.h"
 #include "slab/hazard.h"
 #include "slab/health.h"
 #include "slab/heap.h"
@@ -23,6 +24,7 @@
 #include "slab/segment.h"
 #include "slab/shrinker.h"
 #include "slab/space.h"
+#include "slab/token.h"
 #include "slab/track.h"
 #include "slab/validate.h"
 
@@ -112,6 +114,9 @@ static void unlock_space(struct slabdev *sd)
 	lock_release_for_fork(&sd->lock);
 }
 
+/* Under all locks: can nobody else be at work, at a fork? */
+static bool alone;
+
 static void lock_everything(void)
 {
 	debuginfo_lock_for_fork();
@@ -125,6 +130,7 @@ static void lock_everything(void)
 	tokens_lock_for_fork();
 	depot_lock_for_fork();
 	log_fork_prepare();
+	alone = os_is_alone() && !vmm_queue_any();
 }
 
 /* All but the log and the thread records, which differ in the child. */
@@ -156,7 +162,6 @@ static void unlock_in_parent(void)
 static void give_up(struct slabdev *sd)
 {
 	heap_abandon(sd);
-	arenas_abandon(sd);
 	segments_privatize(sd);
 	space_orphan(sd);
 }
@@ -177,6 +182,7 @@ static void take_over(struct slabdev *sd)
 	sd->changing = 0;
 	shrinkers_forget_callers(sd);
 	comm_forget_turn(sd);
+	larges_forget(sd);
 	if (!vmm_survives_fork(&sd->vmm) || segments_in_child(sd))
 		give_up(sd);
 	else
@@ -194,15 +200,42 @@ static void forget_class(struct class *c)
 	quarantine_forget(c);
 }
 
+/* Do zones and poison belong to the books, with nothing on its way? */
+static bool bytes_are_sure(const struct slabdev *sd)
+{
+	u32 id;
+
+	for (id = 0; id < CLASS_MAX; id++)
+		if (sd->class[id] && READ_ONCE(sd->class[id]->rec->pending))
+			return false;
+	return alone && !READ_ONCE(sd->notes.nr);
+}
+
+/* Those of slabs are renewed, by class_adopt(), unless a queue was to fill them
+ * all. What is larger has none any more: a size that is another object's would
+ * have others' bytes filled. */
+static void forget_bytes(struct slabdev *sd)
+{
+	bool all = sd->stream != NULL;
+	u32 slice, n = 0;
+
+	for (slice = pool_next_run(sd, 0, &n); slice != RANGE_NONE;
+	     slice = pool_next_run(sd, slice + n, &n))
+		if (all || slab_state(&sd->slabs[slice]) >= SLAB_LARGE)
+			WRITE_ONCE(sd->slabs[slice].unsure, true);
+	debug_run_lost(sd, 0, sd->pool.slices.max);
+	arenas_forget_bytes(sd);
+}
+
 /* A run that no live object has was some thread's, on its way. */
-static void adopt_run(struct slabdev *sd, u32 slice, u32 n)
+static void adopt_run(struct slabdev *sd, u32 slice, u32 n, bool sure)
 {
 	struct slab *s = sd->slabs + slice;
 	enum slab_state state = slab_state(s);
 	bool huge = pool_is_huge(sd, slice);
 
 	if (state == SLAB_OBJECTS || state == SLAB_TINY) {
-		class_adopt(sd->class[slab_class(s)], slice);
+		class_adopt(sd->class[slab_class(s)], slice, sure);
 		return;
 	}
 	guard_adopt(sd, slice);
@@ -236,8 +269,11 @@ static void adopt_mappings(struct slabdev *sd)
 	for (; vmm_next_in_use(&sd->vmm, &chunk, &nr); chunk += nr) {
 		/* A guarded object has the end of its mapping. */
 		slice = (chunk + nr) * sd->chunk_slices - 1;
-		if (slice >= slices->end || !range_has(slices, slice))
-			(void)vmm_unmap(&sd->vmm, chunk, how);
+		if (slice < slices->end && range_has(slices, slice))
+			continue;
+		debug_run_lost(sd, chunk * sd->chunk_slices,
+			       nr * sd->chunk_slices);
+		(void)vmm_unmap(&sd->vmm, chunk, how);
 	}
 }
 
@@ -245,9 +281,13 @@ static void adopt_mappings(struct slabdev *sd)
 static void rebuild(struct slabdev *sd)
 {
 	u32 slice, n = 0;
+	bool sure;
 
 	if (sd->dead)
 		return;
+	sure = bytes_are_sure(sd);
+	if (!sure)
+		forget_bytes(sd);
 	notes_forget(sd);
 	guards_forget(sd);
 	for_each_class(sd, forget_class);
@@ -259,13 +299,14 @@ static void rebuild(struct slabdev *sd)
 	adopt_mappings(sd);
 	for (slice = pool_next_run(sd, 0, &n); slice != RANGE_NONE;
 	     slice = pool_next_run(sd, slice + n, &n))
-		adopt_run(sd, slice, n);
+		adopt_run(sd, slice, n, sure);
 	if (sd->policy != SLABDEV_RETAIN)
 		reclaim_kept(sd);
 }
 
 static void recover_in_child(void)
 {
+	arenas_forget_claims();
 	space_each_for_fork(take_over);
 	log_fork_done();
 	depot_unlock_for_fork();

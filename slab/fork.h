@@ -12,6 +12,15 @@
  * memory of its own. Spaces on devices do not survive: every call in the child
  * gets -EOWNERDEAD.
  *
+ * A fork is no picture of one moment: of what another thread was just doing the
+ * child may have the books and not the bytes, or the bytes and not the books.
+ * Tags and sizes are put right by the above, red zones and poison (zone.h) are
+ * not. So where another thread was there, a queue, a free that was pending or
+ * an object that had a note, the child fills those of slabs anew, but for what
+ * was free in them, which nobody was at. Those of larger objects and what they
+ * left, of arenas, and of slabs that a queue was to fill are unsure until they
+ * are made anew. Where the forking thread was alone all stays as it was.
+ *
  * Limits: the child's counters of allocations and frees since open may miss the
  * last ones of other threads; what is live is counted anew, exactly. A fork
  * from inside a callback of the library (a constructor, a shrinker) leaves a

@@ -131,7 +131,7 @@ static bool is_freed_in(const struct graph *g, const struct order *o,
 /* A note with work, of an object that needed none before; NULL: no memory. */
 static struct note *note_for(struct slabdev *sd)
 {
-	struct note *n = metapool_alloc(&sd->note_pool);
+	struct note *n = note_new(sd);
 
 	if (!n || note_work(sd, n))
 		return n;
@@ -175,9 +175,9 @@ static bool is_wanted(const struct slabdev *sd, u64 offset,
 }
 
 /* An object of a class, or (NULL) a large one, out of the list and the books;
- * false: there is none. */
-static bool take_held(struct graph *g, const struct class *c, u64 usable,
-		      u64 align, u64 *offset)
+ * NULL: there is none. */
+static struct note *take_held(struct graph *g, const struct class *c,
+			      u64 usable, u64 align)
 {
 	struct slabdev *sd = g->sd;
 	struct note **at, *n;
@@ -190,53 +190,48 @@ static bool take_held(struct graph *g, const struct class *c, u64 usable,
 	if (n)
 		*at = n->next;
 	lock_release(&sd->notes.lock);
-	if (!n)
-		return false;
-	*offset = n->offset;
-	unbook(sd, n->offset);
-	note_free(sd, n);
-	return true;
+	if (n)
+		unbook(sd, n->offset);
+	return n;
 }
 
-u32 graph_take_large(struct graph *g, u64 usable, u64 align)
+u32 graph_take_large(struct graph *g, u64 usable, u64 align, struct note **held)
 {
-	u64 offset;
-
-	return take_held(g, NULL, usable, align, &offset) ?
-	       (u32)(offset >> SLICE_SHIFT) : RANGE_NONE;
+	*held = take_held(g, NULL, usable, align);
+	return *held ? (u32)((*held)->offset >> SLICE_SHIFT) : RANGE_NONE;
 }
 
 /* ---- Allocation --------------------------------------------------------- */
 
-int graph_own(struct graph *g, u64 offset)
+int graph_own(struct graph *g, u64 offset, struct note *held, u64 zone)
 {
 	struct slabdev *sd = g->sd;
-	struct note_work *w = NULL;
-	struct note *n;
+	struct note *n = held;
 
 	lock_acquire(&sd->notes.lock);
-	n = note_get_locked(sd, offset);
-	if (n)
-		w = note_work(sd, n);
-	/* It is new: there is room. */
-	if (w)
-		(void)graph_join(g, w);
-	else if (n)
-		note_put_locked(sd, n);
+	if (held)
+		note_again_locked(sd, held);
+	else
+		n = note_early_locked(sd, offset);
+	if (n) {
+		/* There is room: it is new, or has this graph alone. */
+		(void)graph_join(g, n->work);
+		n->work->zone = zone;
+	}
 	lock_release(&sd->notes.lock);
-	return w ? 0 : error_set(-ENOMEM, "%s: no host memory for a note on "
+	return n ? 0 : error_set(-ENOMEM, "%s: no host memory for a note on "
 				 "an object", sd->name);
 }
 
 /* What the graph holds, or complete memory. 0, or a negative errno. */
 static int find_slot(struct graph *g, struct class *c, unsigned int flags,
-		     slot_t *slot)
+		     slot_t *slot, struct note **held)
 {
-	u64 offset;
 	int n;
 
-	if (take_held(g, c, 0, 0, &offset)) {
-		*slot = (slot_t)(offset >> c->shift);
+	*held = take_held(g, c, 0, 0);
+	if (*held) {
+		*slot = (slot_t)((*held)->offset >> c->shift);
 		return 0;
 	}
 	n = class_get(c, slot, 1, 1, flags | GET_FOR_GRAPH);
@@ -247,21 +242,20 @@ void *graph_alloc(struct graph *g, struct class *c, u64 size,
 		  unsigned int flags)
 {
 	struct heap *own = heap_get(g->sd);
+	struct note *held;
+	u64 zone = 0;
 	slot_t slot;
-	void *p;
 	int err;
 
-	err = find_slot(g, c, flags, &slot);
+	err = find_slot(g, c, flags, &slot, &held);
 	if (err)
 		return alloc_failed(g->sd, c, err);
-	/* Nobody knows when a graph runs that would fill it. */
 	if (class_is_debugged(c))
-		zone_unsure(c, slot);
-	p = object_begin(own, c, slot, size);
-	err = graph_own(g, slot_offset(c, slot));
+		zone = graph_zone_begin(c, slot, size);
+	err = graph_own(g, slot_offset(c, slot), held, zone);
 	if (!err)
-		return p;
-	object_undo(own, c, slot, size);
+		return object_begin(own, c, slot, size, true);
+	/* It is new. */
 	class_put(c, &slot, 1, DOMAIN_COMPLETE);
 	return alloc_failed(g->sd, c, err);
 }

@@ -7,10 +7,11 @@
  * while a capture of it is declared is the graph's: live objects have a note
  * with the graph (note.h), free ones are in the graph's list, *held*, from
  * which only the capture itself allocates, since its own order is that of every
- * launch. New memory for it has to be complete: no launch waits for what the
- * bound stream did before the capture. While a capture is declared no event of
- * the space is asked, and nothing is waited for or unmapped by an allocation of
- * the capture.
+ * launch; what it takes from there keeps its note, lest it fall to others if
+ * there is no memory for another. New memory for it has to be complete: no
+ * launch waits for what the bound stream did before the capture. While a
+ * capture is declared no event of the space is asked, and nothing is waited for
+ * or unmapped by an allocation of the capture.
  *
  * An object that the graph has is held when it is freed, on whatever stream and
  * whenever, until the graph is released; its user says then that no launch is
@@ -40,11 +41,23 @@ struct graph {
 /* An object for the capture. NULL with errno. */
 void *graph_alloc(struct graph *g, struct class *c, u64 size,
 		  unsigned int flags);
-/* A large object that the graph holds, of that many bytes; RANGE_NONE. */
-u32 graph_take_large(struct graph *g, u64 usable, u64 align);
-/* The object that was just allocated on its stream is the graph's. 0, or
- * -ENOMEM and it is not. */
-int __must_check graph_own(struct graph *g, u64 offset);
+/* A large object that the graph holds, of that many bytes, and what it is held
+ * by; RANGE_NONE. */
+u32 graph_take_large(struct graph *g, u64 usable, u64 align,
+		     struct note **held);
+/*
+ * The object that is about to be live on its stream is the graph's. @held: what
+ * it was held by, and then this does not fail; NULL: it is new. @zone: for its
+ * note. 0, or -ENOMEM and it is not.
+ */
+int __must_check graph_own(struct graph *g, u64 offset, struct note *held,
+			   u64 zone);
+
+/* Where the zone of an object begins that is about to be live, with @size bytes
+ * in a capture; 0: behind those. */
+u64 graph_zone_begin(struct class *c, slot_t slot, u64 size);
+/* Such an object has been freed: what was noted becomes its size. */
+void graph_zone_end(struct class *c, slot_t slot, struct note_work *w);
 
 /* Who holds an object with note @n (or NULL) that is freed in order @o; NULL:
  * nobody. */

@@ -115,8 +115,7 @@ static struct group *make_group(struct slabdev *sd,
 		return g;
 	}
 	*err = -errno;
-	(void)token_put(&group_tokens, name, "slabdev_group_alloc");
-	token_free(&group_tokens, &g->token);
+	token_drop(&group_tokens, &g->token);
 	return NULL;
 }
 
@@ -236,26 +235,13 @@ size_t slabdev_group_stride(const struct slabdev_group *group)
 void group_describe(const void *token, char *buf, size_t len)
 {
 	const struct group *g = token_peek(&group_tokens, token);
+	size_t n = g ? load_acquire(&g->count) : 0;
 
-	snprintf(buf, len, "group %p of %zu blocks", token,
-		 g ? load_acquire(&g->count) : 0);
+	snprintf(buf, len, "group %p of %zu block%s", token, n,
+		 n == 1 ? "" : "s");
 }
 
 /* ---- Free --------------------------------------------------------------- */
-
-/* Ends the use of a token, which one caller can: the group is the caller's. */
-static struct group *take(const struct slabdev_group *group, const char *call,
-			  int *err)
-{
-	struct group *g = token_find(&group_tokens, group, call, err);
-
-	if (g)
-		*err = (int)token_put(&group_tokens, group, call);
-	if (!*err)
-		return g;
-	token_refused(&group_tokens, group, *err);
-	return NULL;
-}
 
 /* @err: why its object cannot go, or 0. */
 static int give_back(struct group *g, int err, const struct order *o)
@@ -281,7 +267,7 @@ int slabdev_group_free(struct slabdev_group *group)
 
 	if (!group)
 		return 0;
-	g = take(group, "slabdev_group_free", &err);
+	g = token_take(&group_tokens, group, "slabdev_group_free", &err);
 	if (!g)
 		return err;
 	watch_site(g->token.sd);
@@ -300,7 +286,8 @@ int slabdev_group_free_async(struct slabdev_group *group,
 
 	if (!group)
 		return 0;
-	g = take(group, "slabdev_group_free_async", &err);
+	g = token_take(&group_tokens, group, "slabdev_group_free_async",
+		       &err);
 	if (!g)
 		return err;
 	watch_site(g->token.sd);

@@ -37,6 +37,33 @@ static inline u64 round_up(u64 size, u64 align)
 /* ---- Blocks of one alignment ------------------------------------------- */
 
 /*
+ * How many blocks from the first have @pitch: those whose size is at most
+ * @align - 1 more than the smallest that has it.
+ */
+static size_t count_run(const size_t *sizes, size_t n, u64 align, u64 pitch)
+{
+	const u64 least = pitch - align + 1;
+	const pair low = both(least);
+	size_t i;
+	pair off;
+
+	for (i = 0; i + 16 <= n; i += 16) {
+		off = (load(sizes + i) - low) | (load(sizes + i + 2) - low) |
+		      (load(sizes + i + 4) - low) |
+		      (load(sizes + i + 6) - low) |
+		      (load(sizes + i + 8) - low) |
+		      (load(sizes + i + 10) - low) |
+		      (load(sizes + i + 12) - low) |
+		      (load(sizes + i + 14) - low);
+		if ((off[0] | off[1]) & -align)
+			break;
+	}
+	while (i < n && sizes[i] - least < align)
+		i++;
+	return i;
+}
+
+/*
  * A pitch is the last byte's number with its low bits set, plus one:
  * ((size - 1) | (align - 1)) + 1. Of size 0 that number is all ones.
  */
@@ -45,40 +72,22 @@ static inline pair last_byte(const size_t *sizes)
 	return load(sizes) - both(1);
 }
 
-/* How many blocks from the first have @pitch. */
-static size_t count_run(const size_t *sizes, size_t n, u64 align, u64 pitch)
-{
-	const pair want = both(pitch - 1);
-	size_t i;
-	pair off;
-
-	for (i = 0; i + 8 <= n; i += 8) {
-		off = (last_byte(sizes + i) ^ want) |
-		      (last_byte(sizes + i + 2) ^ want) |
-		      (last_byte(sizes + i + 4) ^ want) |
-		      (last_byte(sizes + i + 6) ^ want);
-		if ((off[0] | off[1]) & -align)
-			break;
-	}
-	while (i < n && round_up(sizes[i], align) == pitch)
-		i++;
-	return i;
-}
-
 /* The pitches of @n blocks; none is more than @bound + 1, which is all ones if
  * one is 0. */
 static u64 sum_pitches(const size_t *sizes, size_t n, u64 align, u64 *bound)
 {
-	pair sum = both(0), bits = both(0), a, b;
 	const pair low = both(align - 1);
+	pair sum = both(0), bits = both(0), a, b, c, d;
 	u64 all = n, tail = 0;
 	size_t i;
 
-	for (i = 0; i + 4 <= n; i += 4) {
+	for (i = 0; i + 8 <= n; i += 8) {
 		a = last_byte(sizes + i) | low;
 		b = last_byte(sizes + i + 2) | low;
-		bits |= a | b;
-		sum += a + b;
+		c = last_byte(sizes + i + 4) | low;
+		d = last_byte(sizes + i + 6) | low;
+		bits |= (a | b) | (c | d);
+		sum += (a + b) + (c + d);
 	}
 	for (; i < n; i++) {
 		tail |= (sizes[i] - 1) | (align - 1);
@@ -115,15 +124,16 @@ static bool measure_plain(struct group_layout *l)
 
 static void place_run(word *to, size_t n, u64 at, u64 pitch)
 {
-	pair low = { at, at + pitch };
-	const pair step = both(2 * pitch);
+	pair addr = { at, at + pitch };
+	const pair one = both(2 * pitch), two = one + one, four = two + two;
 	size_t i;
 
-	for (i = 0; i + 4 <= n; i += 4) {
-		*(loose_pair *)(to + i) = low;
-		low += step;
-		*(loose_pair *)(to + i + 2) = low;
-		low += step;
+	for (i = 0; i + 8 <= n; i += 8) {
+		*(loose_pair *)(to + i) = addr;
+		*(loose_pair *)(to + i + 2) = addr + one;
+		*(loose_pair *)(to + i + 4) = addr + two;
+		*(loose_pair *)(to + i + 6) = addr + two + one;
+		addr += four;
 	}
 	for (; i < n; i++)
 		to[i] = at + i * pitch;

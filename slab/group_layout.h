@@ -13,7 +13,7 @@
  * the first that fits:
  *
  *   run	the blocks at the beginning that have one *pitch*, the size
- *		rounded up. Compared eight at a time; their addresses are
+ *		rounded up. Compared sixteen at a time; their addresses are
  *		counted and need no size. A group that is all run has a stride.
  *   plain	the rest, if all blocks have one alignment and some bytes. Sizes
  *		are rounded and added without a test of any: the union of the

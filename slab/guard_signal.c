@@ -12,10 +12,12 @@
  * it ends the process in the middle of the text. One within the handler goes
  * the same way as any other, unexplained.
  *
- * Then comes what was there before. A handler is called, and may never return.
- * The default has to act on the very instruction: it is set again, and the
- * instruction, which is what a handler returns to, faults once more. A signal
- * that somebody sent is sent on.
+ * Then comes what was there before. A handler is called, and may never return;
+ * it finds the signals blocked that it asked for (sa_mask, SA_NODEFER), and is
+ * called once if it wanted that (SA_RESETHAND). Only its stack is chosen by
+ * SA_ONSTACK of this handler, not of its own. The default has to act on the
+ * very instruction: it is set again, and the instruction, which is what a
+ * handler returns to, faults once more. A signal that somebody sent is sent on.
  *
  * Locking: setting and removing is not for several threads at once.
  */
@@ -36,6 +38,8 @@ static const int signals[] = { SIGSEGV, SIGBUS };
 /* Const while the handler is set. */
 static struct sigaction before[ARRAY_SIZE(signals)];
 static bool is_set;
+/* Atomic: one that was to be called once was. */
+static u32 used_up[ARRAY_SIZE(signals)];
 /* Atomic: the thread that is explaining; 0: none. */
 static u32 explaining;
 
@@ -300,19 +304,57 @@ static u32 index_of(int sig)
 	return sig == signals[0] ? 0 : 1;
 }
 
+/* Whatever its flags: the kernel looks at the pointer alone, which is in a
+ * union with sa_sigaction. */
+static bool is_handler(const struct sigaction *a)
+{
+	return a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN;
+}
+
+/* What was there before, and is yet. */
+static const struct sigaction *action_before(u32 i)
+{
+	static const struct sigaction by_default;
+
+	return __atomic_load_n(&used_up[i], __ATOMIC_RELAXED) ? &by_default :
+								&before[i];
+}
+
+/* May it be called? Of several threads one may, if it is to be called once. */
+static bool take_turn(u32 i)
+{
+	const struct sigaction *old = action_before(i);
+
+	if (!is_handler(old))
+		return false;
+	return !(old->sa_flags & SA_RESETHAND) ||
+	       !__atomic_exchange_n(&used_up[i], 1, __ATOMIC_RELAXED);
+}
+
+/* As the kernel calls it. The mask of before comes back with the return. */
+static void call(const struct sigaction *old, int sig, siginfo_t *info,
+		 void *context)
+{
+	sigset_t mask = old->sa_mask;
+
+	if (!(old->sa_flags & SA_NODEFER))
+		sigaddset(&mask, sig);
+	(void)pthread_sigmask(SIG_BLOCK, &mask, NULL);
+	if (old->sa_flags & SA_SIGINFO)
+		old->sa_sigaction(sig, info, context);
+	else
+		old->sa_handler(sig);
+}
+
 static void go_on(int sig, siginfo_t *info, void *context)
 {
-	const struct sigaction *old = &before[index_of(sig)];
+	u32 i = index_of(sig);
 
-	if (old->sa_flags & SA_SIGINFO) {
-		old->sa_sigaction(sig, info, context);
+	if (take_turn(i)) {
+		call(&before[i], sig, info, context);
 		return;
 	}
-	if (old->sa_handler != SIG_DFL && old->sa_handler != SIG_IGN) {
-		old->sa_handler(sig);
-		return;
-	}
-	(void)sigaction(sig, old, NULL);
+	(void)sigaction(sig, action_before(i), NULL);
 	/* Nobody's instruction: it would not come again. */
 	if (info->si_code <= 0)
 		(void)raise(sig);
@@ -346,7 +388,7 @@ static u32 nr_ours(void)
 static void give_back(u32 nr)
 {
 	while (nr--)
-		(void)sigaction(signals[nr], &before[nr], NULL);
+		(void)sigaction(signals[nr], action_before(nr), NULL);
 }
 
 static int remove_handler(void)
@@ -376,8 +418,10 @@ int guard_handler(int on)
 	action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
 	sigemptyset(&action.sa_mask);
 	/* A fault may come at once: what was before is known first. */
-	for (i = 0; i < ARRAY_SIZE(signals); i++)
+	for (i = 0; i < ARRAY_SIZE(signals); i++) {
 		(void)sigaction(signals[i], NULL, &before[i]);
+		used_up[i] = 0;
+	}
 	for (i = 0; i < ARRAY_SIZE(signals); i++) {
 		if (!sigaction(signals[i], &action, NULL))
 			continue;

@@ -72,6 +72,7 @@ int guard_zone_fill(struct slabdev *sd, u32 slice, const struct order *o)
 {
 	int err = fill(sd, lead_of(sd, slice));
 
+	WRITE_ONCE(sd->slabs[slice].unsure, false);
 	if (!err)
 		err = fill(sd, slack_of(sd, slice));
 	return err ? err : order_behind(sd, o);
@@ -117,7 +118,8 @@ void guard_zone_check(struct slabdev *sd, u32 slice)
 	char text[ERROR_TEXT_MAX];
 	struct guard_damage d;
 
-	if (READ_ONCE(sd->streams.nr_captures) || READ_ONCE(sd->dead))
+	if (READ_ONCE(sd->streams.nr_captures) || READ_ONCE(sd->dead) ||
+	    READ_ONCE(s->unsure))
 		return;
 	error_save(text);
 	d = damage_of(sd, lead_of(sd, slice));

@@ -52,6 +52,7 @@ static struct finding finding_of(const struct record *r)
 	return (struct finding){
 		.start = r->start,
 		.size = r->end - r->start,
+		.is_arena = r->is_arena,
 		.alloc = r->alloc,
 		.free = r->free,
 	};
@@ -67,10 +68,12 @@ void hazard_alloc(const struct hazard_call *by, u64 addr, u64 size)
 	lock_acquire(&hazard_lock);
 	d = do_locked(by);
 	r = tree_add_locked(by->space, addr, addr + max(size, (u64)1));
-	if (r)
+	if (r) {
 		r->alloc = d;
-	else
+		r->is_arena = by->is_arena;
+	} else {
 		blind = true;
+	}
 	(void)leave(by, NULL);
 }
 
@@ -162,30 +165,63 @@ static enum hazard_kind kind_of_free(const struct deed *unfinished)
 	       HAZARD_FREED_UNDER_GRAPH : HAZARD_EARLY_FREE;
 }
 
+/* True: @f says what is wrong with that. */
+static bool end_locked(struct record *r, const struct deed *d, bool held,
+		       struct finding *f)
+{
+	const struct deed *unfinished;
+
+	r->freed = true;
+	r->free = *d;
+	unfinished = unfinished_locked(r, d->epoch.actor, held);
+	if (unfinished) {
+		*f = finding_of(r);
+		f->kind = held ? HAZARD_EARLY_FREE : kind_of_free(unfinished);
+		f->access = *unfinished;
+		f->by_alloc = unfinished == &r->alloc;
+	}
+	access_drop_locked(r);
+	return unfinished;
+}
+
 int hazard_free(const struct hazard_call *by, u64 addr, bool held)
 {
 	struct finding f = { .kind = HAZARD_NONE };
-	const struct deed *unfinished;
 	struct record *r;
 	struct deed d;
 
 	lock_acquire(&hazard_lock);
 	d = do_locked(by);
 	r = tree_find_locked(addr);
-	if (r && !r->freed) {
-		r->freed = true;
-		r->free = d;
-		unfinished = unfinished_locked(r, d.epoch.actor, held);
-		if (unfinished) {
-			f = finding_of(r);
-			f.kind = held ? HAZARD_EARLY_FREE :
-					kind_of_free(unfinished);
-			f.access = *unfinished;
-			f.by_alloc = unfinished == &r->alloc;
-		}
-		access_drop_locked(r);
-	}
+	if (r && !r->freed)
+		(void)end_locked(r, &d, held, &f);
 	return leave(by, &f);
+}
+
+/* ---- Arenas -------------------------------------------------------------- */
+
+int hazard_rewind(const struct hazard_call *by, u64 from, u64 to)
+{
+	struct finding f = { .kind = HAZARD_NONE }, next;
+	struct record *r;
+	struct deed d;
+	u32 found = 0;
+
+	lock_acquire(&hazard_lock);
+	d = do_locked(by);
+	for (r = tree_next_locked(from); r && r->start < to;
+	     r = tree_next_locked(r->end))
+		if (r->is_arena && !r->freed && end_locked(r, &d, false, &next))
+			f = found++ ? f : next;
+	f.others = found ? found - 1 : 0;
+	return leave(by, &f);
+}
+
+void hazard_forget(u64 from, u64 to)
+{
+	lock_acquire(&hazard_lock);
+	tree_forget_range_locked(from, to);
+	lock_release(&hazard_lock);
 }
 
 /* ---- Accesses ------------------------------------------------------------ */

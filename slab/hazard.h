@@ -26,6 +26,12 @@
  * released. What a graph has is not given away before that, whatever still runs
  * at the free.
  *
+ * An arena's allocations are objects here, each of its own; what a rewind, a
+ * reset or the end gives back is freed at once, on the arena's stream, and one
+ * report is made of it. Streams that it was told of (slabdev_arena_use) are
+ * joined by the arena's before that: this the engine is told of as of any other
+ * order.
+ *
  * A space in this mode has no fast paths, and calls the hooks below without
  * locks held: of a free before anybody else can have the memory, of an
  * allocation before the caller has it.
@@ -47,6 +53,7 @@ struct hazard_call {
 	const char *name;	/* of the space */
 	slabdev_stream_t stream;
 	const void *site;
+	bool is_arena;		/* what it allocates is an arena's */
 };
 
 #if IS_ENABLED(CONFIG_SLAB_HAZARD)
@@ -62,6 +69,10 @@ void hazard_activate(void);
 void hazard_alloc(const struct hazard_call *by, u64 addr, u64 size);
 /* Its life ends; @held: a graph has the memory. 1: a hazard was reported. */
 int hazard_free(const struct hazard_call *by, u64 addr, bool held);
+/* What an arena has handed out from @from up to @to has ended: 1 as above. */
+int hazard_rewind(const struct hazard_call *by, u64 from, u64 to);
+/* Nothing is known of that memory any more. */
+void hazard_forget(u64 from, u64 to);
 /* slabdev_use() */
 void hazard_use(const struct hazard_call *by, u64 addr);
 /* slabdev_stream_detach(): of objects that the stream uses. */
@@ -116,6 +127,20 @@ static inline int hazard_free(const struct hazard_call *by, u64 addr,
 	(void)addr;
 	(void)held;
 	return 0;
+}
+
+static inline int hazard_rewind(const struct hazard_call *by, u64 from, u64 to)
+{
+	(void)by;
+	(void)from;
+	(void)to;
+	return 0;
+}
+
+static inline void hazard_forget(u64 from, u64 to)
+{
+	(void)from;
+	(void)to;
 }
 
 static inline void hazard_use(const struct hazard_call *by, u64 addr)

@@ -57,10 +57,25 @@ static void tell_object(struct report *r, const struct finding *f)
 {
 	struct words w = words_of(&f->alloc);
 
-	report_line(r, "object %#llx of %llu bytes",
+	report_line(r, "%s %#llx of %llu bytes",
+		    f->is_arena ? "allocation in an arena," : "object",
 		    (unsigned long long)f->start,
 		    (unsigned long long)f->size);
 	report_line(r, "allocated on %s at %s", w.stream, w.site);
+}
+
+/* What ends it: "free", or, as one event for many, "rewind". */
+static const char *end_of(const struct finding *f)
+{
+	return f->is_arena ? "rewind" : "free";
+}
+
+static void tell_end(struct report *r, const struct finding *f)
+{
+	struct words d = words_of(&f->free);
+
+	report_line(r, "%s on %s at %s", f->is_arena ? "rewound  " :
+		    "freed    ", d.stream, d.site);
 }
 
 static void tell_early_access(struct report *r, const struct finding *f)
@@ -74,25 +89,34 @@ static void tell_early_access(struct report *r, const struct finding *f)
 
 static void tell_early_free(struct report *r, const struct finding *f)
 {
-	struct words a = words_of(&f->access), d = words_of(&f->free);
+	struct words a = words_of(&f->access);
 
 	tell_object(r, f);
 	if (!f->by_alloc)
 		report_line(r, "accessed  on %s at %s", a.stream, a.site);
-	report_line(r, "freed     on %s at %s", d.stream, d.site);
-	tell_order(r, &f->free, "free", &f->access,
+	tell_end(r, f);
+	tell_order(r, &f->free, end_of(f), &f->access,
 		   f->by_alloc ? "allocation" : "access");
-	report_line(r, "  or slabdev_use(object, %s) before the free",
-		    a.stream);
+	report_line(r, "  or %s, %s) before the %s", f->is_arena ?
+		    "slabdev_arena_use(arena" : "slabdev_use(object", a.stream,
+		    end_of(f));
+	if (f->others)
+		report_line(r, "and %u more of what was given back with it",
+			    f->others);
 }
 
 static void tell_freed_under_graph(struct report *r, const struct finding *f)
 {
-	struct words a = words_of(&f->access), d = words_of(&f->free);
+	struct words a = words_of(&f->access);
 
 	tell_object(r, f);
 	report_line(r, "captured  on %s at %s", a.stream, a.site);
-	report_line(r, "freed     on %s at %s", d.stream, d.site);
+	tell_end(r, f);
+	if (f->is_arena) {
+		report_line(r, "missing: slabdev_graph_release() before the "
+			    "rewind");
+		return;
+	}
 	report_line(r, "missing: slabdev_use(object, %s) in the capture",
 		    a.stream);
 	report_line(r, "  (or slabdev_graph_release() before the free)");
@@ -100,12 +124,13 @@ static void tell_freed_under_graph(struct report *r, const struct finding *f)
 
 static void tell_access_freed(struct report *r, const struct finding *f)
 {
-	struct words a = words_of(&f->access), d = words_of(&f->free);
+	struct words a = words_of(&f->access);
 
 	tell_object(r, f);
-	report_line(r, "freed     on %s at %s", d.stream, d.site);
+	tell_end(r, f);
 	report_line(r, "accessed  on %s at %s", a.stream, a.site);
-	report_line(r, "missing: the access must be submitted before the free");
+	report_line(r, "missing: the access must be submitted before the %s",
+		    end_of(f));
 }
 
 static void tell_no_object(struct report *r, const struct finding *f)
@@ -119,34 +144,41 @@ static void tell_no_object(struct report *r, const struct finding *f)
 
 static const struct {
 	const char *headline;
+	const char *of_arena;	/* the same, if other words are needed */
 	void (*tell)(struct report *r, const struct finding *f);
 } kinds[] = {
 	[HAZARD_EARLY_ACCESS] = {
 		"Stream hazard: accessed on a stream that is not ordered "
-		"behind the allocation", tell_early_access
+		"behind the allocation", NULL, tell_early_access
 	},
 	[HAZARD_EARLY_FREE] = {
 		"Stream hazard: freed while another stream may still use it",
+		"Stream hazard: rewound while another stream may still use it",
 		tell_early_free
 	},
 	[HAZARD_FREED_UNDER_GRAPH] = {
 		"Stream hazard: freed while a graph may still use it",
+		"Stream hazard: rewound while a graph may still use it",
 		tell_freed_under_graph
 	},
 	[HAZARD_ACCESS_FREED] = {
-		"Stream hazard: accessed after the free", tell_access_freed
+		"Stream hazard: accessed after the free",
+		"Stream hazard: accessed after the rewind", tell_access_freed
 	},
 	[HAZARD_NO_OBJECT] = {
-		"Stream hazard: accessed where there is no object",
+		"Stream hazard: accessed where there is no object", NULL,
 		tell_no_object
 	},
 };
 
 void hazard_tell(const char *space, const struct finding *f)
 {
+	const char *headline = kinds[f->kind].headline;
 	struct report r;
 
-	report_start(&r, REPORT_HAZARD, space, "%s", kinds[f->kind].headline);
+	if (f->is_arena && kinds[f->kind].of_arena)
+		headline = kinds[f->kind].of_arena;
+	report_start(&r, REPORT_HAZARD, space, "%s", headline);
 	kinds[f->kind].tell(&r, f);
 	report_end(&r);
 }

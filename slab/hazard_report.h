@@ -9,7 +9,7 @@ enum hazard_kind {
 	HAZARD_NONE,
 	HAZARD_EARLY_ACCESS,	/* not behind the allocation */
 	HAZARD_EARLY_FREE,	/* not behind an access, or the allocation */
-	HAZARD_FREED_UNDER_GRAPH, /* that may be launched and has it not */
+	HAZARD_FREED_UNDER_GRAPH, /* which may be launched */
 	HAZARD_ACCESS_FREED,
 	HAZARD_NO_OBJECT,
 };
@@ -21,6 +21,8 @@ struct finding {
 	u64 addr;		/* of the access */
 	struct deed alloc, free, access;
 	bool by_alloc;		/* the free is not behind the allocation */
+	bool is_arena;		/* an arena's object; the free is a rewind */
+	u32 others;		/* that the rewind has ended the same way */
 };
 
 void hazard_tell(const char *space, const struct finding *f) __cold;

@@ -135,7 +135,7 @@ struct record *tree_find_locked(u64 addr)
 	return r && addr < r->end ? r : NULL;
 }
 
-static void remove_range(u64 start, u64 end)
+void tree_forget_range_locked(u64 start, u64 end)
 {
 	struct record *low, *middle, *high, *first = tree_find_locked(start);
 
@@ -168,7 +168,7 @@ struct record *tree_add_locked(const void *space, u64 start, u64 end)
 	struct record *r;
 
 	init_once_locked();
-	remove_range(start, end);
+	tree_forget_range_locked(start, end);
 	r = metapool_alloc(&record_pool);
 	if (!r)
 		return NULL;
@@ -180,8 +180,7 @@ struct record *tree_add_locked(const void *space, u64 start, u64 end)
 	return r;
 }
 
-/* The first that begins at @addr or above. */
-static struct record *find_above(u64 addr)
+struct record *tree_next_locked(u64 addr)
 {
 	struct record *r = root, *best = NULL;
 
@@ -202,7 +201,7 @@ void tree_each_locked(const void *space,
 {
 	struct record *r;
 
-	for (r = find_above(0); r; r = find_above(r->end))
+	for (r = tree_next_locked(0); r; r = tree_next_locked(r->end))
 		if (!space || r->space == space)
 			each(r, arg);
 }

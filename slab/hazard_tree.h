@@ -35,6 +35,7 @@ struct record {
 	const void *space;
 	bool freed;
 	bool waited;		/* the free waits for the allocation anyway */
+	bool is_arena;		/* an allocation of an arena */
 	u32 nr_uses;
 	struct deed alloc, free;
 	struct hazard_stream use[HAZARD_USES];
@@ -44,6 +45,10 @@ struct record {
 
 /* The record with @addr in it, freed or not; NULL: none. */
 struct record *tree_find_locked(u64 addr);
+/* The first that begins at @addr or above; NULL: none. */
+struct record *tree_next_locked(u64 addr);
+/* Forget all that have a part of it. */
+void tree_forget_range_locked(u64 start, u64 end);
 /* A new one, in place of all that it overlaps; NULL: no host memory. */
 struct record *tree_add_locked(const void *space, u64 start, u64 end);
 /* All of a space; NULL: of all spaces. */

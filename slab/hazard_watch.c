@@ -25,15 +25,21 @@ void hazard_keep_site(const void *site)
 }
 
 /* NULL: the bound stream, or the CPU. */
+static slabdev_stream_t stream_of(const struct slabdev *sd,
+				  slabdev_stream_t stream)
+{
+	if (!stream)
+		stream = sd->stream;
+	return stream ? stream : SLABDEV_HAZARD_HOST;
+}
+
 static struct hazard_call call(const struct slabdev *sd,
 			       slabdev_stream_t stream)
 {
-	if (!stream)
-		stream = sd->stream ? sd->stream : SLABDEV_HAZARD_HOST;
 	return (struct hazard_call){
 		.space = sd,
 		.name = sd->name,
-		.stream = stream,
+		.stream = stream_of(sd, stream),
 		.site = thread_self->site,
 	};
 }
@@ -63,4 +69,29 @@ void hazard_saw_use(struct slabdev *sd, const void *p, slabdev_stream_t stream)
 	struct hazard_call by = call(sd, stream);
 
 	hazard_use(&by, (u64)(uintptr_t)p);
+}
+
+void hazard_saw_arena(struct slabdev *sd, u64 addr, u64 size,
+		      slabdev_stream_t stream)
+{
+	struct hazard_call by = call(sd, stream);
+
+	by.is_arena = true;
+	hazard_alloc(&by, addr, size);
+}
+
+void hazard_saw_rewind(struct slabdev *sd, u64 from, u64 to,
+		       slabdev_stream_t stream)
+{
+	struct hazard_call by = call(sd, stream);
+
+	(void)hazard_rewind(&by, from, to);
+}
+
+void hazard_saw_join(struct slabdev *sd, slabdev_stream_t later,
+		     slabdev_stream_t earlier)
+{
+	u64 mark = hazard_mark(stream_of(sd, earlier));
+
+	hazard_pass(mark, stream_of(sd, later));
 }

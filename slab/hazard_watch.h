@@ -24,6 +24,12 @@ void hazard_saw_free(struct slabdev *sd, u64 offset, const struct order *o,
 		     bool held) __cold;
 void hazard_saw_use(struct slabdev *sd, const void *p,
 		    slabdev_stream_t stream) __cold;
+void hazard_saw_arena(struct slabdev *sd, u64 addr, u64 size,
+		      slabdev_stream_t stream) __cold;
+void hazard_saw_rewind(struct slabdev *sd, u64 from, u64 to,
+		       slabdev_stream_t stream) __cold;
+void hazard_saw_join(struct slabdev *sd, slabdev_stream_t later,
+		     slabdev_stream_t earlier) __cold;
 
 /* Are the places of calls wanted? */
 static inline bool is_watched(const struct slabdev *sd)
@@ -89,6 +95,37 @@ static inline int watch_use(struct slabdev *sd, int err, const void *p,
 	if (unlikely(sd->hazard && !err))
 		hazard_saw_use(sd, p, stream);
 	return err;
+}
+
+/* An arena hands out, to work of @stream. */
+static inline void watch_arena(struct slabdev *sd, u64 addr, u64 size,
+			       slabdev_stream_t stream)
+{
+	if (unlikely(sd->hazard))
+		hazard_saw_arena(sd, addr, size, stream);
+}
+
+/* And takes back all of that. */
+static inline void watch_rewind(struct slabdev *sd, u64 from, u64 to,
+				slabdev_stream_t stream)
+{
+	if (unlikely(sd->hazard && from < to))
+		hazard_saw_rewind(sd, from, to, stream);
+}
+
+/* Its memory belonged to one object, which is not looked at as such. */
+static inline void watch_arena_object(struct slabdev *sd, u64 from, u64 to)
+{
+	if (unlikely(sd->hazard))
+		hazard_forget(from, to);
+}
+
+/* @later was made to wait for what is in @earlier. */
+static inline void watch_join(struct slabdev *sd, slabdev_stream_t later,
+			      slabdev_stream_t earlier)
+{
+	if (unlikely(sd->hazard))
+		hazard_saw_join(sd, later, earlier);
 }
 
 #endif /* SLAB_HAZARD_WATCH_H */

@@ -16,7 +16,7 @@
 #include "slab/alloc.h"
 #include "slab/annotate.h"
 #include "slab/class.h"
-#include "slab/debug.h"
+#include "slab/debug_large.h"
 #include "slab/graph.h"
 #include "slab/guard.h"
 #include "slab/hazard_watch.h"
@@ -94,11 +94,14 @@ static int find_slices(struct slabdev *sd, u64 usable, u64 align, bool *huge,
 
 /*
  * Slices for it: 1 when they were a large object's that the stream itself has
- * pending, and are booked still; 0; or a negative errno.
+ * pending, or its graph holds (@held), and are booked still; 0; or a negative
+ * errno.
  */
 static int find_in_order(struct slabdev *sd, u64 usable, u64 align, bool *huge,
-			 unsigned int flags, const struct order *o, u32 *slice)
+			 unsigned int flags, const struct order *o, u32 *slice,
+			 struct note **held)
 {
+	*held = NULL;
 	if (order_is_bound(o))
 		return find_slices(sd, usable, align, huge, flags, slice);
 	/* With a zone it is looked at before it is used again. */
@@ -107,7 +110,8 @@ static int find_in_order(struct slabdev *sd, u64 usable, u64 align, bool *huge,
 					    (u32)(usable >> SLICE_SHIFT),
 					    align);
 	else if (o->stream && o->stream->graph)
-		*slice = graph_take_large(o->stream->graph, usable, align);
+		*slice = graph_take_large(o->stream->graph, usable, align,
+					  held);
 	else
 		*slice = RANGE_NONE;
 	if (*slice != RANGE_NONE)
@@ -116,26 +120,35 @@ static int find_in_order(struct slabdev *sd, u64 usable, u64 align, bool *huge,
 	return find_slices(sd, usable, align, huge, flags, slice);
 }
 
-static void *begin(struct slabdev *sd, u32 slice, u64 size)
+static void *begin(struct slabdev *sd, u32 slice, u64 size, bool noted)
 {
 	WRITE_ONCE(sd->slabs[slice].size, size);
 	heap_count_alloc(heap_get(sd), sd->class[CLASS_LARGE], size);
 	tag_store(&sd->tags[slice_offset(slice) >> GRANULE_SHIFT],
-		  tag_make(CODE_LARGE));
+		  tag_make(noted ? CODE_NOTED : CODE_LARGE));
 	return to_ptr(space_addr(sd, slice_offset(slice)));
 }
 
-/* A graph cannot have it: its memory is complete, and goes back. */
-static void *undo(struct slabdev *sd, u32 slice, u64 size, int err)
+/* It cannot be noted whose it is, or that its zone is being filled on a stream:
+ * its memory is complete, and goes back. What a graph holds has its note. */
+static void *undo(struct slabdev *sd, u32 slice, int err)
 {
-	struct class *c = sd->class[CLASS_LARGE];
-	struct heap *h = heap_get(sd);
-
-	(void)tag_take(&sd->tags[slice_offset(slice) >> GRANULE_SHIFT]);
-	heap_count_free(h, c, size);
-	heap_uncount(h, c, size);
+	WRITE_ONCE(sd->slabs[slice].unsure, true);
 	large_give_back(sd, slice, DOMAIN_COMPLETE);
-	return alloc_failed(sd, c, err);
+	return alloc_failed(sd, sd->class[CLASS_LARGE], err);
+}
+
+/* Before it is live: what is to be noted of it. */
+static int prepare(struct slabdev *sd, u32 slice, u64 size,
+		   const struct order *o, const struct order *have,
+		   struct note *held, bool *noted)
+{
+	int err = debug_begin_large(sd, slice, size, o, noted);
+
+	if (err || !have->stream || !have->stream->graph)
+		return err;
+	*noted = true;
+	return graph_own(have->stream->graph, slice_offset(slice), held, 0);
 }
 
 static void *find_large(struct slabdev *sd, u64 size, u64 align,
@@ -145,8 +158,9 @@ static void *find_large(struct slabdev *sd, u64 size, u64 align,
 	u64 usable = large_usable(sd, size);
 	/* Aligned beyond a chunk, it has to be found inside shared ones. */
 	bool huge = usable > SHARED_MAX && align <= sd->vmm.chunk_size;
+	bool noted = false;
+	struct note *held;
 	u32 slice;
-	void *p;
 	int err;
 
 	if (!usable)
@@ -154,10 +168,12 @@ static void *find_large(struct slabdev *sd, u64 size, u64 align,
 				    error_set(-EOVERFLOW, "%llu bytes cannot "
 					      "be rounded to slices",
 					      (unsigned long long)size));
-	err = find_in_order(sd, usable, align, &huge, flags, &have, &slice);
+	err = find_in_order(sd, usable, align, &huge, flags, &have, &slice,
+			    &held);
 	if (err < 0)
 		return alloc_failed(sd, sd->class[CLASS_LARGE], err);
 	if (!err) {
+		debug_run_taken(sd, slice, (u32)(usable >> SLICE_SHIFT));
 		WRITE_ONCE(sd->slabs[slice].size, size);
 		/* What an earlier slab left would mislead a question after the
 		 * end. */
@@ -167,12 +183,9 @@ static void *find_large(struct slabdev *sd, u64 size, u64 align,
 			     huge ? SLAB_HUGE : SLAB_LARGE);
 		large_book(sd, huge, usable);
 	}
-	debug_prepare_large(sd, slice, size, o);
-	p = begin(sd, slice, size);
-	if (!have.stream || !have.stream->graph)
-		return p;
-	err = graph_own(have.stream->graph, slice_offset(slice));
-	return err ? undo(sd, slice, size, err) : p;
+	err = prepare(sd, slice, size, o, &have, held, &noted);
+	return err ? undo(sd, slice, err) :
+		     begin(sd, slice, size, noted);
 }
 
 void *large_alloc(struct slabdev *sd, u64 size, u64 align, unsigned int flags,
@@ -181,17 +194,11 @@ void *large_alloc(struct slabdev *sd, u64 size, u64 align, unsigned int flags,
 	struct class *c = sd->class[CLASS_LARGE];
 	u32 before = miss_begin(sd);
 	void *p;
-	int err;
 
 	if (failslab_refuses(sd, c, size))
 		return alloc_failed(sd, c, -ENOMEM);
 	p = find_large(sd, size, align, flags, o);
-	err = debug_began(sd, NULL, p, size, o);
-	if (err) {
-		(void)free_in_order(sd, p, o);
-		heap_uncount(heap_get(sd), c, size);
-		return alloc_failed(sd, c, err);
-	}
+	debug_began(sd, NULL, p, size, o);
 	if (p) {
 		miss_end(sd, before, size);
 		probe_alloc(sd, p, size);
@@ -204,19 +211,20 @@ void large_give_back(struct slabdev *sd, u32 slice, u16 domain)
 	struct slab *s = sd->slabs + slice;
 	bool huge = slab_state(s) == SLAB_HUGE;
 	u64 usable = large_usable(sd, s->size);
-	stamp_t stamp = 0;
+	stamp_t stamp;
 
 	if (slab_is_guard(s)) {
 		guard_give_back(sd, slice);
 		return;
 	}
+	if (debug_keeps_large(sd, slice, domain))
+		return;
+	annotate_free(sd, to_ptr(space_addr(sd, slice_offset(slice))), usable);
 	/* That of complete memory is no newer than what is quiet. */
-	if (domain == DOMAIN_BOUND)
+	if (debug_end_large(sd, slice) || domain == DOMAIN_BOUND)
 		stamp = stamp_now(&sd->vmm);
 	else
 		stamp = (stamp_t)vmm_quiet(&sd->vmm);
-	annotate_free(sd, to_ptr(space_addr(sd, slice_offset(slice))), usable);
-	debug_check_large(sd, slice);
 	large_unbook(sd, huge, usable);
 	slab_unpublish(s);
 	if (huge)

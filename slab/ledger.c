@@ -33,13 +33,14 @@ static u64 peak_of(struct high_water *w, u64 current, u64 most)
 }
 
 /* @most: see peak_of(). */
-static int read_space(struct managed *s, struct slabdev_ledger *l, u64 *most)
+static int read_space(struct managed *s, struct slabdev_ledger *l, u64 *most,
+		      const char *call)
 {
 	struct slabdev_stats st;
 	int err = managed_check(s);
 
 	if (!err)
-		err = space_check(s->sd, "slabdev_ledger");
+		err = space_check(s->sd, call);
 	if (err)
 		return err;
 	stats_collect(s->sd, &st);
@@ -79,7 +80,8 @@ static void add(struct slabdev_ledger *sum, const struct slabdev_ledger *l)
 	sum->spaces++;
 }
 
-static int read_total(struct manager *m, struct slabdev_ledger *sum)
+static int read_total(struct manager *m, struct slabdev_ledger *sum,
+		      const char *call)
 {
 	u32 i, nr = load_acquire(&m->nr);
 	struct slabdev_ledger l;
@@ -93,7 +95,7 @@ static int read_total(struct manager *m, struct slabdev_ledger *sum)
 	for (i = 0; i < nr; i++) {
 		if (!load_acquire(&m->space[i].sd))
 			continue;
-		err = read_space(&m->space[i], &l, &most);
+		err = read_space(&m->space[i], &l, &most, call);
 		if (err)
 			return err;
 		add(sum, &l);
@@ -138,7 +140,8 @@ int slabdev_manager_ledger(struct slabdev_manager *token, u32 kind, int device,
 		return err;
 	err = manager_check_pair(kind, device);
 	if (!err)
-		err = read_space(manager_place(m, kind, device), &own, &most);
+		err = read_space(manager_place(m, kind, device), &own, &most,
+				 "slabdev_manager_ledger");
 	return err ? err : copy_struct_to_user(ledger, size, &own, sizeof(own),
 					       "ledger");
 }
@@ -169,7 +172,7 @@ int slabdev_manager_ledger_at(struct slabdev_manager *token, int index,
 		return error_set(-ENOENT, "slabdev_manager_ledger_at: there is "
 				 "no number %d, manager %s has %d spaces",
 				 index, m->name, count_places(m));
-	err = read_space(s, &own, &most);
+	err = read_space(s, &own, &most, "slabdev_manager_ledger_at");
 	return err ? err : copy_struct_to_user(ledger, size, &own, sizeof(own),
 					       "ledger");
 }
@@ -183,7 +186,7 @@ int slabdev_manager_total(struct slabdev_manager *token,
 
 	m = manager_find(token, "slabdev_manager_total", &err);
 	if (m)
-		err = read_total(m, &own);
+		err = read_total(m, &own, "slabdev_manager_total");
 	return err ? err : copy_struct_to_user(ledger, size, &own, sizeof(own),
 					       "ledger");
 }
@@ -271,25 +274,25 @@ static void print_ledger(FILE *out, const char *name,
 int slabdev_manager_report(struct slabdev_manager *token, FILE *out)
 {
 	NO_CANCELLATION;
+	static const char call[] = "slabdev_manager_report";
 	struct slabdev_ledger l, total;
 	struct manager *m;
 	u64 most;
 	int err, i;
 
-	m = manager_find(token, "slabdev_manager_report", &err);
+	m = manager_find(token, call, &err);
 	if (!m)
 		return err;
 	if (!out)
-		return error_set(-EINVAL, "slabdev_manager_report: out is "
-				 "NULL");
-	err = read_total(m, &total);
+		return error_set(-EINVAL, "%s: out is NULL", call);
+	err = read_total(m, &total, call);
 	if (err)
 		return err;
 	fprintf(out, "manager %s\n%-18s %10s %10s %8s %8s %15s %15s %7s %7s\n",
 		m->name, "space", "allocs", "frees", "active", "failed",
 		"bytes", "peak bytes", "of peak", "reused");
 	for (i = 0; i < count_places(m); i++)
-		if (!read_space(open_place(m, i), &l, &most))
+		if (!read_space(open_place(m, i), &l, &most, call))
 			print_ledger(out, l.spec, &l);
 	print_ledger(out, "total", &total);
 	if (fflush(out) || ferror(out))

@@ -11,6 +11,7 @@
 #include "slab/alloc.h"
 #include "slab/attr.h"
 #include "slab/hazard_watch.h"
+#include "slab/kind.h"
 #include "slab/manager.h"
 #include "slab/rank.h"
 #include "slab/space.h"
@@ -20,14 +21,14 @@
 #define ALIGN_MAX GIB
 #define SPEC_MAX sizeof(((struct slabdev *)NULL)->spec)
 
-struct token_table manager_handles =
+struct token_table manager_tokens =
 	TOKEN_TABLE_INIT(TOKEN_MANAGER, "manager", sizeof(struct manager),
-			  MANAGERS_MAX);
+			 MANAGERS_MAX);
 
 struct manager *manager_find(const struct slabdev_manager *token,
 			     const char *call, int *err)
 {
-	return token_find(&manager_handles, token, call, err);
+	return token_find(&manager_tokens, token, call, err);
 }
 
 /* ---- The turn ----------------------------------------------------------- */
@@ -65,41 +66,33 @@ static void turn_leave(struct manager *m)
 
 /* ---- Kinds and devices -------------------------------------------------- */
 
-static const struct {
-	const char *what;
-	const char *spec;	/* with a device: the part in front of it */
-} kinds[] = {
-	[SLABDEV_MEMORY_HOST] = { "host", "host" },
-	[SLABDEV_MEMORY_DEVICE] = { "device", "cuda:" },
-	[SLABDEV_MEMORY_PINNED] = { "pinned", "cuda-host:" },
-	[SLABDEV_MEMORY_MANAGED] = { "managed", "cuda-managed:" },
-};
-
-static_assert(SLABDEV_MEMORY_HOST == 1, "0 is no kind");
-
 int manager_check_pair(u32 kind, int device)
 {
-	if (!kind || kind >= ARRAY_SIZE(kinds))
+	const char *what;
+
+	if (!kind || kind >= NR_MEMORY_KINDS)
 		return error_set(-EINVAL, "kind %u is none of the enum "
 				 "slabdev_memory_kind", kind);
+	what = memory_kinds[kind].what;
 	if (kind == SLABDEV_MEMORY_HOST && device != SLABDEV_NO_DEVICE)
 		return error_set(-EINVAL, "host memory on device %d: it is of "
 				 "no device, pass SLABDEV_NO_DEVICE", device);
 	if (kind != SLABDEV_MEMORY_HOST && device < 0)
 		return error_set(-EINVAL, "%s memory on device %d: devices are "
-				 "counted from 0", kinds[kind].what, device);
+				 "counted from 0", what, device);
 	if (device > DEVICE_MAX)
 		return error_set(-ENODEV, "%s memory on device %d: there is no "
-				 "such device", kinds[kind].what, device);
+				 "such device", what, device);
 	return 0;
 }
 
 static void make_spec(u32 kind, int device, char spec[SPEC_MAX])
 {
 	if (kind == SLABDEV_MEMORY_HOST)
-		snprintf(spec, SPEC_MAX, "%s", kinds[kind].spec);
+		snprintf(spec, SPEC_MAX, "%s", memory_kinds[kind].spec);
 	else
-		snprintf(spec, SPEC_MAX, "%s%d", kinds[kind].spec, device);
+		snprintf(spec, SPEC_MAX, "%s%d", memory_kinds[kind].spec,
+			 device);
 }
 
 struct managed *manager_place(struct manager *m, u32 kind, int device)
@@ -123,7 +116,7 @@ int managed_check(const struct managed *s)
 		return error_set(-EINVAL, "the manager's space of %s memory "
 				 "was closed by slabdev_close(): only "
 				 "slabdev_manager_destroy() may close it",
-				 kinds[s->kind].what);
+				 memory_kinds[s->kind].what);
 	return 0;
 }
 
@@ -249,8 +242,8 @@ int slabdev_manager_open(struct slabdev_manager *token, u32 kind, int device,
 
 /* ---- Alloc and free ----------------------------------------------------- */
 
-/* What the manager's calls have live became more, or less. */
-/* What was never added is not taken away. */
+/* What the manager's calls have live became less. What was never added is not
+ * taken away. */
 static void water_sub(struct high_water *w, s64 bytes)
 {
 	s64 live = READ_ONCE(w->live);
@@ -261,6 +254,7 @@ static void water_sub(struct high_water *w, s64 bytes)
 		;
 }
 
+/* And more. */
 static void water_add(struct high_water *w, s64 bytes)
 {
 	s64 live = __atomic_add_fetch(&w->live, bytes, __ATOMIC_RELAXED);
@@ -432,7 +426,7 @@ int slabdev_manager_create(struct slabdev_manager **token,
 		err = check_name(attr.name);
 	if (err)
 		return err;
-	m = token_new(&manager_handles, NULL, &err);
+	m = token_new(&manager_tokens, NULL, &err);
 	if (!m)
 		return err;
 	memset((char *)m + sizeof(m->token), 0, sizeof(*m) -
@@ -440,7 +434,7 @@ int slabdev_manager_create(struct slabdev_manager **token,
 	m->named = attr.name;
 	snprintf(m->name, sizeof(m->name), "%s", m->named ? attr.name :
 							    "manager");
-	*token = token_name(&manager_handles, &m->token);
+	*token = token_name(&manager_tokens, &m->token);
 	return 0;
 }
 
@@ -497,7 +491,7 @@ static bool end_manager(struct slabdev_manager *token, struct manager *m,
 	if (!*err)
 		*err = close_all(m, flags);
 	return *err != -EBUSY &&
-	       !token_put(&manager_handles, token, "slabdev_manager_destroy");
+	       !token_put(&manager_tokens, token, "slabdev_manager_destroy");
 }
 
 int slabdev_manager_destroy(struct slabdev_manager *token, unsigned int flags)
@@ -522,6 +516,6 @@ int slabdev_manager_destroy(struct slabdev_manager *token, unsigned int flags)
 	turn_leave(m);
 	/* Last: from here on another manager may have the entry. */
 	if (ended)
-		token_free(&manager_handles, &m->token);
+		token_free(&manager_tokens, &m->token);
 	return err;
 }

@@ -151,7 +151,7 @@ struct note *note_new(struct slabdev *sd)
 	return n;
 }
 
-static void link_locked(struct slabdev *sd, u64 offset, struct note *n)
+static void insert_locked(struct slabdev *sd, u64 offset, struct note *n)
 {
 	struct note **first;
 
@@ -162,6 +162,11 @@ static void link_locked(struct slabdev *sd, u64 offset, struct note *n)
 	n->next = *first;
 	*first = n;
 	WRITE_ONCE(sd->notes.nr, sd->notes.nr + 1);
+}
+
+static void link_locked(struct slabdev *sd, u64 offset, struct note *n)
+{
+	insert_locked(sd, offset, n);
 	if (plain_code(sd, offset) != CODE_NONE)
 		set_tag(sd, offset, CODE_NOTED);
 }
@@ -233,7 +238,7 @@ void note_forget_uses(struct slabdev *sd, struct note *n)
 
 static bool is_busy(const struct note *n)
 {
-	return n->work && (n->work->nr_graphs || n->work->nr);
+	return n->work && (n->work->nr_graphs || n->work->nr || n->work->zone);
 }
 
 void note_put_locked(struct slabdev *sd, struct note *n)
@@ -339,6 +344,20 @@ int note_refuses(struct slabdev *sd, u64 offset)
 	return err;
 }
 
+bool note_is_used(struct slabdev *sd, u64 offset)
+{
+	const struct note *n;
+	bool used;
+
+	if (!notes_any(sd))
+		return false;
+	lock_acquire(&sd->notes.lock);
+	n = note_find_locked(sd, offset);
+	used = n && is_busy(n);
+	lock_release(&sd->notes.lock);
+	return used;
+}
+
 bool note_is_exported(struct slabdev *sd, u64 offset)
 {
 	const struct note *n;
@@ -380,7 +399,7 @@ static int use_locked(struct slabdev *sd, struct note *n, const struct order *o)
 {
 	struct graph *g = o->stream ? load_acquire(&o->stream->graph) : NULL;
 	struct note_work *w = n ? note_work(sd, n) : NULL;
-	int err;
+	int err = 0;
 
 	if (!w)
 		err = error_set(-ENOMEM, "%s: no host memory for a note on an "
@@ -390,19 +409,50 @@ static int use_locked(struct slabdev *sd, struct note *n, const struct order *o)
 	else if (graph_join(g, w))
 		err = error_set(-ENOSPC, "%u graphs have the object already",
 				NOTE_GRAPHS);
-	else
-		err = 0;
-	if (err && n)
-		note_put_locked(sd, n);
 	return err;
 }
 
 int note_use(struct slabdev *sd, u64 offset, const struct order *o)
 {
+	struct note *n;
 	int err;
 
 	lock_acquire(&sd->notes.lock);
-	err = use_locked(sd, note_get_locked(sd, offset), o);
+	n = note_get_locked(sd, offset);
+	err = use_locked(sd, n, o);
+	if (err && n)
+		note_put_locked(sd, n);
+	lock_release(&sd->notes.lock);
+	return err;
+}
+
+struct note *note_early_locked(struct slabdev *sd, u64 offset)
+{
+	struct note *n = new_locked(sd);
+
+	if (!n)
+		return NULL;
+	insert_locked(sd, offset, n);
+	if (note_work(sd, n))
+		return n;
+	(void)note_take_locked(sd, n);
+	return NULL;
+}
+
+void note_again_locked(struct slabdev *sd, struct note *n)
+{
+	n->number = 0;
+	n->owner_kind = NULL;
+	n->owner = NULL;
+	insert_locked(sd, n->offset, n);
+}
+
+int note_use_early(struct slabdev *sd, u64 offset, const struct order *o)
+{
+	int err;
+
+	lock_acquire(&sd->notes.lock);
+	err = use_locked(sd, note_early_locked(sd, offset), o);
 	lock_release(&sd->notes.lock);
 	return err;
 }
@@ -417,6 +467,8 @@ int note_use_owned(struct slabdev *sd, u64 offset, const void *owner,
 	n = note_find_locked(sd, offset);
 	if (n && n->owner == owner)
 		err = use_locked(sd, n, o);
+	if (err)
+		note_put_locked(sd, n);
 	lock_release(&sd->notes.lock);
 	return err;
 }

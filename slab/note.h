@@ -15,6 +15,8 @@
  * has a note. It is set last and taken away first, by whoever owns the object:
  * a note and a free of the same object at once is the caller's mistake. But a
  * fast free that must not be takes the tag before it asks, and puts it back.
+ * What is noted from its first moment on has its note before it is live: walks
+ * over others' objects leave alone what is noted, and would else find it bare.
  *
  * There may be as many notes as objects. A note is a cache line; what streams
  * and graphs do with the object is in a structure of its own, which few have.
@@ -45,6 +47,8 @@ struct use {
 struct note_work {
 	u32 nr_graphs;		/* that have it */
 	bool elsewhere;		/* held: others may be using it yet */
+	u64 zone;		/* where the red zone begins, in the object; 0:
+				 * behind its size (graph.h) */
 	struct graph *graph[NOTE_GRAPHS];
 	u32 nr;
 	struct use use[NOTE_USES];
@@ -55,7 +59,7 @@ struct note {
 	u64 offset;		/* of the object */
 	u64 number;		/* block.c; 0: none */
 	const char *owner_kind;	/* "buffer", ...; NULL: nobody owns it */
-	const void *owner;	/* its handle */
+	const void *owner;	/* its token */
 	struct note_work *work;	/* NULL: nobody that is known */
 	u32 exports;		/* to other processes */
 };
@@ -68,6 +72,11 @@ void notes_end(struct slabdev *sd);
 /* In the child of a fork, no lock held: there are no streams and no graphs. */
 void notes_forget(struct slabdev *sd);
 
+/* A note with work of an object that is about to be live; NULL: no memory. */
+struct note *note_early_locked(struct slabdev *sd, u64 offset);
+/* The same out of one that note_take() returned, of the same object: its next
+ * life has nothing of the last one but the graphs. */
+void note_again_locked(struct slabdev *sd, struct note *n);
 /* The note of an object; NULL: it has none. */
 struct note *note_find_locked(struct slabdev *sd, u64 offset);
 /* The same, made if need be; NULL: no host memory. */
@@ -87,6 +96,10 @@ struct note *note_set_locked(struct slabdev *sd, u64 offset,
 /* A live object is used on a stream too. 0, -ENOMEM or -ENOSPC. */
 int __must_check note_use(struct slabdev *sd, u64 offset,
 			  const struct order *o);
+/* The same of an object that is about to be live: whoever finds it live finds
+ * that it is noted (object_begin()). */
+int __must_check note_use_early(struct slabdev *sd, u64 offset,
+				const struct order *o);
 /* The same of what @owner owns; of others nothing is noted. */
 int __must_check note_use_owned(struct slabdev *sd, u64 offset,
 				const void *owner, const struct order *o);
@@ -113,6 +126,8 @@ void note_forget_uses(struct slabdev *sd, struct note *n);
 /* May the live object be freed by its address? 0; -EBUSY another process may
  * have it; -EINVAL its owner frees it. */
 int note_refuses(struct slabdev *sd, u64 offset);
+/* Other streams or graphs have it. */
+bool note_is_used(struct slabdev *sd, u64 offset);
 /* Another process may have it. */
 bool note_is_exported(struct slabdev *sd, u64 offset);
 

@@ -102,6 +102,17 @@ int own_use(struct slabdev *sd, void *p, const void *name,
 			 o->handle);
 }
 
+static int exported(const struct slabdev *sd, const void *p)
+{
+	return error_set(-EBUSY, "%p in space %s is exported to another "
+			 "process: slabdev_export_end() first", p, sd->name);
+}
+
+int own_may_free(struct slabdev *sd, const void *p)
+{
+	return note_is_exported(sd, offset_of(sd, p)) ? exported(sd, p) : 0;
+}
+
 int own_free(struct slabdev *sd, void *p, const struct order *o)
 {
 	u64 offset = offset_of(sd, p);
@@ -109,9 +120,7 @@ int own_free(struct slabdev *sd, void *p, const struct order *o)
 	int err = note_end(sd, offset, 0, &n);
 
 	if (err == -EBUSY)
-		return error_set(err, "%p in space %s is exported to another "
-				 "process: slabdev_export_end() first", p,
-				 sd->name);
+		return exported(sd, p);
 	if (err)
 		return error_set(err, "%p in space %s is not owned any more", p,
 				 sd->name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * own.h - objects that belong to a buffer or a group.
+ * own.h - objects that belong to a buffer, a group or an arena.
  *
  * What such a thing has is an object like any other, with the books, the checks
  * and the debug letters of its space, and with a note (note.h) that says whose
@@ -35,6 +35,8 @@ void *own_alloc(struct slabdev *sd, size_t size, const struct slabdev_req *req,
  */
 int own_use(struct slabdev *sd, void *p, const void *name,
 	    const struct order *o) __must_check;
+/* 0; or why own_free() would refuse now: -EBUSY. */
+int own_may_free(struct slabdev *sd, const void *p) __must_check;
 /*
  * own_free - the owner gives it back, in the order @o
  *

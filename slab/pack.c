@@ -69,19 +69,19 @@ static void write_plan(const struct pack *p, struct slabdev_pack_block *blocks,
 static int does_not_fit(const struct pack *p, u64 capacity)
 {
 	if (p->bound > capacity)
-		return error_set(-ENOSPC, "attr.capacity is %llu, but %llu "
+		return error_set(-ENOSPC, "the capacity is %llu, but %llu "
 				 "bytes live at once",
 				 (unsigned long long)capacity,
 				 (unsigned long long)p->bound);
 	if (p->goal > capacity)
-		return error_set(-ENOSPC, "attr.capacity is %llu: the search "
+		return error_set(-ENOSPC, "the capacity is %llu: the search "
 				 "has proved that there is no such plan; "
 				 "the shortest that was found has %llu bytes",
 				 (unsigned long long)capacity,
 				 (unsigned long long)p->best);
-	return error_set(-ENOSPC, "attr.capacity is %llu, and the shortest "
+	return error_set(-ENOSPC, "the capacity is %llu, and the shortest "
 			 "plan that was found has %llu bytes (none has less "
-			 "than %llu); a greater attr.effort than %llu may find "
+			 "than %llu); a greater effort than %llu may find "
 			 "another", (unsigned long long)capacity,
 			 (unsigned long long)p->best,
 			 (unsigned long long)p->bound,
@@ -136,9 +136,10 @@ int slabdev_pack_bound(const struct slabdev_pack_block *blocks, size_t n,
 
 	if (!bound)
 		return error_set(-EINVAL, "bound is NULL");
-	*bound = 0;
-	if (!n)
+	if (!n) {
+		*bound = 0;
 		return 0;
+	}
 	err = pack_init(&p, blocks, n);
 	if (err)
 		return err;

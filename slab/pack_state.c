@@ -12,7 +12,6 @@ void state_lay_out(struct state *s, struct pack_mem *m)
 
 	s->least = pack_take(m, n, sizeof(*s->least));
 	s->passed = pack_take(m, n, sizeof(*s->passed));
-	s->low = pack_take(m, n, sizeof(*s->low));
 	s->weight = pack_take(m, n, sizeof(*s->weight));
 	s->placed = pack_take(m, n, sizeof(*s->placed));
 	s->floor = pack_take(m, k, sizeof(*s->floor));

@@ -48,7 +48,6 @@ struct state {
 	/* By block. */
 	u64 *least;
 	u64 *passed;		/* over at one less than this; 0: never */
-	u64 *low;		/* no offset below it is possible */
 	u32 *weight;
 	bool *placed;
 
@@ -72,7 +71,7 @@ struct part {
 void state_lay_out(struct state *s, struct pack_mem *m);
 /* Nothing is placed. */
 void state_reset(struct state *s, u64 capacity);
-/* Half of what was learned of weights is forgotten. */
+/* An eighth of what was learned of weights is forgotten. */
 void state_forget(struct state *s);
 /* Place block @i at its least offset. */
 void state_place(struct state *s, u32 i);

@@ -9,7 +9,7 @@
 int peek_begin(struct peek *k, struct slabdev *sd, bool wide)
 {
 	*k = (struct peek){ .sd = sd, .wide = wide && !sd->ops->synchronous };
-	if (READ_ONCE(sd->streams.nr_captures))
+	if (peek_is_forbidden(sd))
 		return -EAGAIN;
 	k->copy = metapool_alloc_stale(&sd->peek_pool);
 	return k->copy ? 0 : -ENOMEM;
@@ -23,9 +23,22 @@ void peek_end(struct peek *k)
 		metapool_free(&k->sd->peek_pool, k->copy);
 }
 
+void peek_tell_failed(const struct peek *k)
+{
+	if (k->failed)
+		pr_warn("space %s: some memory could not be read: zones or "
+			"poison there could not be looked at", k->sd->name);
+}
+
 void peek_forget(struct peek *k)
 {
 	k->len = 0;
+}
+
+void *peek_borrow(struct peek *k)
+{
+	peek_forget(k);
+	return k->torn ? NULL : k->copy;
 }
 
 static bool is_shown(const struct peek *k, u64 offset)
@@ -45,6 +58,7 @@ const u8 *peek_at(struct peek *k, u64 offset, u64 end, u64 *n)
 			       space_addr(k->sd, offset), len);
 		k->at = offset;
 		k->len = err ? 0 : len;
+		k->failed |= err != 0;
 		if (err)
 			k->torn |= vmm_quiesce(&k->sd->vmm) != 0;
 		error_restore(text);

@@ -6,6 +6,10 @@
  * small objects costs one call. What it has shown once it shows again: it is a
  * picture of the time when it was taken, and one is made for each look.
  *
+ * It is what reports show. Whether there is anything to report the device may
+ * say itself, for many objects at once (zone_batch.h); where it does, only
+ * those with damage are read.
+ *
  * Reading comes after the work of the bound stream. In a capture nothing can be
  * read. Memory must stay mapped meanwhile: the caller has an object of the slab
  * or has pinned it.
@@ -22,10 +26,17 @@
 struct peek {
 	struct slabdev *sd;
 	bool wide;
+	bool failed;	/* something could not be read */
 	bool torn;	/* a read has failed, and may be at work yet */
 	u8 *copy;	/* PEEK_BYTES of host memory */
 	u64 at, len;	/* what of the space is in it */
 };
+
+/* Does a capture forbid work of the device beside it? */
+static inline bool peek_is_forbidden(const struct slabdev *sd)
+{
+	return READ_ONCE(sd->streams.nr_captures) && !sd->ops->synchronous;
+}
 
 /*
  * peek_begin - begin to look
@@ -36,8 +47,13 @@ struct peek {
  */
 int __must_check peek_begin(struct peek *k, struct slabdev *sd, bool wide);
 void peek_end(struct peek *k);
+/* At the end of a walk: the log is told of what it could not look at. */
+void peek_tell_failed(const struct peek *k);
 /* What was read is out of date. */
 void peek_forget(struct peek *k);
+/* Its PEEK_BYTES for another use until it is looked at again; NULL: a read that
+ * failed may still write to them. */
+void *peek_borrow(struct peek *k);
 
 /*
  * The bytes from @offset on, in the copy; *@n, at least 1 and at most what was

@@ -54,6 +54,10 @@ void pool_fini(struct slabdev *sd);
  * least SLICE_SIZE), from mapped chunks only; @quiet: that no work uses any
  * more. RANGE_NONE: there is none. */
 u32 pool_alloc(struct slabdev *sd, u32 n, u64 align, bool quiet);
+/* Exactly those slices, as a run. False: not all of them are free. */
+bool pool_alloc_at(struct slabdev *sd, u32 first, u32 n);
+/* Undo that: nothing has used them, and nothing is unmapped. */
+void pool_put_back(struct slabdev *sd, u32 first, u32 n);
 /* When a run that was just allocated was used last, or later. */
 stamp_t pool_stamp(struct slabdev *sd, u32 first, u32 n);
 /* Free a run that was used last at @stamp. Under SLABDEV_AGGRESSIVE gives

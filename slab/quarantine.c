@@ -3,12 +3,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/bitmap.h"
 #include "core/log.h"
 #include "slab/class.h"
 #include "slab/debug.h"
 #include "slab/debug_report.h"
 #include "slab/quarantine.h"
-#include "slab/zone.h"
+#include "slab/zone_batch.h"
 
 int quarantine_init(struct class *c)
 {
@@ -118,10 +119,31 @@ bool quarantine_judge(struct peek *k, struct class *c, slot_t slot,
 
 /* ---- Looking ------------------------------------------------------------ */
 
+/* By number in @slot. Only the zones where they are not @poisoned. */
+static void find_suspects(struct peek *k, const struct class *c,
+			  const slot_t *slot, u32 n, bool poisoned,
+			  u64 *suspects)
+{
+	struct zone_batch b;
+	u32 i;
+
+	zone_batch_begin(&b, k, suspects, n);
+	for (i = 0; i < n; i++) {
+		if (poisoned)
+			zone_batch_add_free(&b, i, c, slot[i]);
+		else
+			zone_batch_add(&b, i, c, slot[i],
+				       object_size(c, slot[i]));
+	}
+	zone_batch_end(&b);
+}
+
 /* Keep those of @slot that are as they should be: how many. */
 static u32 sift(struct class *c, slot_t *slot, u32 n, enum found found)
 {
+	/* What was poisoned just now is, if it is looked at at once. */
 	bool poisoned = found != FOUND_FREED || batch(c) > 1;
+	u64 suspects[BITMAP_WORDS(QUARANTINE_FRESH)];
 	struct damage d;
 	struct peek k;
 	u32 i, good = 0;
@@ -129,13 +151,12 @@ static u32 sift(struct class *c, slot_t *slot, u32 n, enum found found)
 	if (!(READ_ONCE(c->debug) & DEBUG_BYTES) ||
 	    peek_begin(&k, c->sd, batch(c) > 1))
 		return n;
+	find_suspects(&k, c, slot, n, poisoned, suspects);
 	for (i = 0; i < n; i++) {
-		/* What was poisoned just now is. */
-		if (poisoned)
-			d = zone_check_free(&k, c, slot[i]);
-		else
-			d = zone_check(&k, c, slot[i],
-				       object_size(c, slot[i]));
+		d = (struct damage){ .kind = DAMAGE_NONE };
+		if (bitmap_test(suspects, i))
+			d = poisoned ? zone_check_free(&k, c, slot[i]) :
+			    zone_check(&k, c, slot[i], object_size(c, slot[i]));
 		if (!quarantine_judge(&k, c, slot[i], &d, found))
 			slot[good++] = slot[i];
 	}
@@ -165,7 +186,7 @@ static u32 pop_held(struct class *c, slot_t *to, u32 most)
 	while (q->nr_held > most && n < QUARANTINE_FRESH) {
 		to[n++] = q->held[q->first];
 		q->first = (q->first + 1) % QUARANTINE_HELD;
-		q->nr_held--;
+		WRITE_ONCE(q->nr_held, q->nr_held - 1);
 	}
 	lock_release(&c->barn_lock);
 	return n;
@@ -186,11 +207,13 @@ static void release_beyond(struct class *c, u32 most)
 static u32 push_held(struct class *c, const slot_t *slot, u32 n)
 {
 	struct quarantine *q = class_quarantine(c);
-	u32 i;
+	u32 i, held;
 
 	lock_acquire(&c->barn_lock);
-	for (i = 0; i < n && q->nr_held < QUARANTINE_HELD; i++)
-		q->held[(q->first + q->nr_held++) % QUARANTINE_HELD] = slot[i];
+	held = q->nr_held;
+	for (i = 0; i < n && held < QUARANTINE_HELD; i++)
+		q->held[(q->first + held++) % QUARANTINE_HELD] = slot[i];
+	WRITE_ONCE(q->nr_held, held);
 	lock_release(&c->barn_lock);
 	return n - i;
 }
@@ -236,13 +259,29 @@ static bool add_fresh(struct class *c, slot_t slot)
 	return room;
 }
 
+/* What host order hands out is anybody's at once, and in a capture nothing that
+ * is handed out is looked at before, which would wait for the fill. */
+static void poison(struct class *c, const slot_t *slot, u32 n)
+{
+	char text[ERROR_TEXT_MAX];
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		zone_poison(c, slot[i]);
+	if (!c->sd->host_order || !(READ_ONCE(c->debug) & DEBUG_POISON) ||
+	    peek_is_forbidden(c->sd))
+		return;
+	error_save(text);
+	if (vmm_settle(&c->sd->vmm, true))
+		error_restore(text);
+}
+
 void quarantine_put(struct class *c, const slot_t *from, u32 n)
 {
 	slot_t slot[QUARANTINE_FRESH];
 	u32 i, got;
 
-	for (i = 0; i < n; i++)
-		zone_poison(c, from[i]);
+	poison(c, from, n);
 	/* Under locks nothing is told: it is looked at when it is used. */
 	if (!debug_may_look(c->sd)) {
 		class_put_now(c, from, n, c->sd->domain);

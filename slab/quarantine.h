@@ -43,7 +43,7 @@ struct told {
 
 struct quarantine {
 	u32 nr_fresh;
-	u32 first, nr_held;	/* a ring */
+	u32 first, nr_held;	/* a ring; the number relaxed too */
 	u32 nr_bad;		/* relaxed */
 	u32 nr_told;		/* relaxed */
 	struct told told[QUARANTINE_TOLD];	/* the last ones */

@@ -5,6 +5,7 @@
 #include "core/log.h"
 #include "slab/arena.h"
 #include "slab/class.h"
+#include "slab/debug_large.h"
 #include "slab/heap.h"
 #include "slab/oom.h"
 #include "slab/pending.h"
@@ -23,6 +24,8 @@ struct request {
 	unsigned int flags;
 	u32 *slice;
 	const struct held_run *held;	/* or NULL; .align is 0 then */
+	u32 turns;		/* of walks, when it began */
+	bool stops;		/* it keeps them off */
 };
 
 /*
@@ -112,9 +115,21 @@ static bool wait_for_device(struct request *q)
 	return waited | spare_arenas(q->sd, true);
 }
 
+/* A walk may have kept what is wanted; it is not to do that again. False: none
+ * has. */
+static bool stop_walks(struct request *q)
+{
+	if (q->stops || q->flags & GET_NO_WAIT)
+		return false;
+	q->stops = true;
+	return looks_stop(q->sd, q->turns);
+}
+
 /* Do the next thing that may help. False: there is nothing left to do. */
 static bool next_step(struct request *q, enum step *step, u32 *rounds)
 {
+	bool waited;
+
 	switch (*step) {
 	default:
 		*step = STEP_VACANT;
@@ -129,7 +144,8 @@ static bool next_step(struct request *q, enum step *step, u32 *rounds)
 		return true;
 	case STEP_TAKE_BACK:
 		*step = STEP_WAIT;
-		if (wait_for_device(q)) {
+		waited = wait_for_device(q);
+		if (stop_walks(q) || waited) {
 			take_back(q->sd, NULL);
 			spare_vacant_handles(q->sd);
 			return true;
@@ -223,6 +239,8 @@ static int find_memory(struct request *q)
 			return err;
 		if (put_together(q, &step))
 			continue;
+		if (q->flags & GET_NO_GROW && stop_walks(q))
+			continue;
 		if (q->flags & GET_NO_GROW)
 			return error_set(-ENOMEM, "no mapped memory fits, and "
 					 "the request forbids to map more");
@@ -245,7 +263,10 @@ static int serve(struct request *q)
 	if (q->sd->stream && !(q->flags & GET_QUIET))
 		pending_notice_capture(q->sd, q->sd->stream);
 	error_save(text);
+	q->turns = looks_turns(q->sd);
 	err = find_memory(q);
+	if (q->stops)
+		looks_go_on(q->sd);
 	/* What failed on the way is no failure of the caller's. */
 	if (err >= 0)
 		error_restore(text);
@@ -260,7 +281,8 @@ static int serve(struct request *q)
 int reclaim_run(struct slabdev *sd, u32 n, u64 align, struct class *c,
 		unsigned int flags, u32 *slice)
 {
-	struct request q = { sd, c, n, align, flags, slice, NULL };
+	struct request q = { .sd = sd, .class = c, .n = n, .align = align,
+			     .flags = flags, .slice = slice };
 
 	/* The usual case: a free run, and nothing else to do. */
 	*slice = pool_alloc(sd, n, align, flags & GET_QUIET);
@@ -272,7 +294,8 @@ int reclaim_run(struct slabdev *sd, u32 n, u64 align, struct class *c,
 int reclaim_huge(struct slabdev *sd, u32 n, struct class *c,
 		 unsigned int flags, u32 *slice)
 {
-	struct request q = { sd, c, n, 0, flags, slice, NULL };
+	struct request q = { .sd = sd, .class = c, .n = n, .flags = flags,
+			     .slice = slice };
 
 	return serve(&q);
 }
@@ -281,8 +304,8 @@ int reclaim_huge(struct slabdev *sd, u32 n, struct class *c,
 int reclaim_held(struct slabdev *sd, const struct held_run *held,
 		 unsigned int flags)
 {
-	struct request q = { sd, NULL, held->nr * sd->chunk_slices, 0, flags,
-			     NULL, held };
+	struct request q = { .sd = sd, .n = held->nr * sd->chunk_slices,
+			     .flags = flags, .held = held };
 	struct steady before = steady_begin(sd);
 	int err = flags & GET_STILL ? grow(&q) : serve(&q);
 

@@ -8,9 +8,10 @@
  * sheaves and barns, which may join them; mapping more (where a huge object
  * begins that has found no free slices); vacant chunks elsewhere, whose
  * handles can be mapped where the run needs them, and what arenas have mapped
- * and do not use; all sheaves and barns, of streams too; waiting for the device;
- * the shrinkers, as long as they free something. Only then does the request fail, with a report. The cheap steps
- * come first; none of them holds a lock while the backend or a shrinker works.
+ * and do not use; all sheaves and barns, of streams too; waiting for the
+ * device; the shrinkers, as long as they free something. Only then does the
+ * request fail, with a report. The cheap steps come first; none of them holds a
+ * lock while the backend or a shrinker works.
  */
 #ifndef SLAB_RECLAIM_H
 #define SLAB_RECLAIM_H

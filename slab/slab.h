@@ -376,6 +376,16 @@ struct comm {
 
 struct tracks;
 
+/* Large objects under checks; debug_large.h. */
+struct larges {
+	struct list looks;	/* space lock: walks that are at one */
+	u32 nr_giving;		/* space lock: that give memory back */
+	u32 nr_stops;		/* space lock: requests that keep walks off */
+	u32 turns;		/* space lock: looks begun, and ended */
+	struct resv poison;	/* space lock to grow: u32 by slice, atomic */
+	u32 poison_end;		/* released: slices in it */
+};
+
 /* Guarded objects of a space; guard.h. Const but for the atomic ones. */
 struct guards {
 	u64 every;		/* one of so many; 0: only those of letter G */
@@ -466,6 +476,7 @@ struct slabdev {
 	struct streams streams;
 	struct pendings pendings;
 	struct guards guards;
+	struct larges larges;
 	struct notes notes;
 	/* Locking: pool lock, but for bits of .told, which are atomic. */
 	struct resv told;	/* annotate.c: which objects */

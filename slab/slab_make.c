@@ -9,7 +9,7 @@
 #include "slab/annotate.h"
 #include "slab/class.h"
 #include "slab/comm.h"
-#include "slab/debug.h"
+#include "slab/debug_large.h"
 #include "slab/miss.h"
 #include "slab/reclaim.h"
 #include "slab/slab_make.h"
@@ -75,6 +75,8 @@ static void describe_slab(struct class *c, u32 slice, struct tiny_bits *tiny,
 	/* What was done to them is as new as a free. */
 	s->stamp = is_filled(c, flags) ? stamp_now(&c->sd->vmm) :
 				    pool_stamp(c->sd, slice, c->span);
+	/* Until it is in one. What the run was before left anything here. */
+	s->list = NR_LISTS;
 	WRITE_ONCE(s->back, 0);
 	for (i = 0; c->span > 1 && i < c->nr; i++) {
 		at = (u32)((c->lead + (u64)i * c->stride) >> SLICE_SHIFT);
@@ -126,6 +128,7 @@ int slab_make(struct class *c, unsigned int flags, u32 *slice)
 	err = find_run(c, flags, slice);
 	if (err)
 		return err;
+	debug_run_taken(sd, *slice, c->span);
 	if (class_is_tiny(c)) {
 		tiny = metapool_alloc(&sd->tiny_pool);
 		if (!tiny) {

@@ -45,46 +45,30 @@ int cache_check(const struct class *c, const char *call)
 
 /* ---- Alloc ------------------------------------------------------------ */
 
-/* A comm object of the general calls. */
-static void begin_sized(struct class *c, slot_t slot, u64 size)
+/* The tag is the last: from there on others find a live object. */
+static void begin_tagged(struct class *c, slot_t slot, u64 size, bool noted)
 {
-	resize_object(c, slot, size);
-	tag_store(&c->sd->tags[slot], tag_make(c->code));
-}
+	u32 code = c->code;
 
-static void begin_tagged(struct class *c, slot_t slot, u64 size)
-{
-	if (c->code <= NR_GENERAL)
-		begin_general(c->sd, c->code, slot, size);
-	else if (c->sized)
-		begin_sized(c, slot, size);
-	else
-		tag_store(&c->sd->tags[slot], tag_make(c->code));
+	if (code <= NR_GENERAL || c->sized)
+		resize_object(c, slot, size);
 	/* No fast free may take it. */
 	if (class_is_debugged(c))
-		tag_store(&c->sd->tags[slot], tag_make(CODE_DEBUG));
+		code = CODE_DEBUG;
+	if (noted)
+		code = CODE_NOTED;
+	tag_store(&c->sd->tags[slot], tag_make(code));
 }
 
-void *object_begin(struct heap *h, struct class *c, slot_t slot, u64 size)
+void *object_begin(struct heap *h, struct class *c, slot_t slot, u64 size,
+		   bool noted)
 {
 	if (class_is_tiny(c))
 		tiny_set_live(c, slot);
 	else
-		begin_tagged(c, slot, size);
+		begin_tagged(c, slot, size, noted);
 	heap_count_alloc(h, c, size);
 	return slot_ptr(c, slot);
-}
-
-void object_undo(struct heap *h, struct class *c, slot_t slot, u64 size)
-{
-	if (class_is_tiny(c)) {
-		(void)tiny_take(c, slot_offset(c, slot), &slot);
-	} else {
-		(void)tag_take(&c->sd->tags[slot]);
-		end_rounding(c->sd, c->code, slot, size);
-	}
-	heap_count_free(h, c, size);
-	heap_uncount(h, c, size);
 }
 
 static __always_inline void *find_object(struct class *c, u64 size,
@@ -93,6 +77,7 @@ static __always_inline void *find_object(struct class *c, u64 size,
 {
 	struct order have = order_to_have(c->sd, o);
 	struct heap *own = heap_get(c->sd);
+	bool noted = false;
 	slot_t slot;
 	int from;
 
@@ -103,26 +88,23 @@ static __always_inline void *find_object(struct class *c, u64 size,
 		return alloc_failed(c->sd, c, from);
 	if (from)
 		shared_add(&c->rec->refills, 1);
-	if (debugged)
-		debug_prepare(c, slot, size, o);
-	return object_begin(own, c, slot, size);
+	if (debugged && debug_prepare_new(c, slot, size, o, &noted)) {
+		order_put(own, c, slot, &have);
+		return alloc_failed(c->sd, c, -ENOMEM);
+	}
+	return object_begin(own, c, slot, size, noted);
 }
 
 static __cold void *alloc_debugged(struct class *c, u64 size,
 				   unsigned int flags, const struct order *o)
 {
 	void *p;
-	int err;
 
 	if (failslab_refuses(c->sd, c, size))
 		return alloc_failed(c->sd, c, -ENOMEM);
 	p = find_object(c, size, flags, o, true);
-	err = debug_began(c->sd, c, p, size, o);
-	if (!err)
-		return p;
-	(void)free_in_order(c->sd, p, o);
-	heap_uncount(heap_get(c->sd), c, size);
-	return alloc_failed(c->sd, c, err);
+	debug_began(c->sd, c, p, size, o);
+	return p;
 }
 
 void *class_alloc(struct class *c, u64 size, unsigned int flags,
@@ -269,6 +251,8 @@ static void put_noted(struct class *c, slot_t slot, u64 size,
 	struct graph *g = graph_of_free(o, n);
 
 	heap_count_free(heap_get(c->sd), c, size);
+	if (class_is_debugged(c) && n->work->zone)
+		graph_zone_end(c, slot, n->work);
 	if (g) {
 		graph_put(g, o, slot_offset(c, slot), n);
 		return;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * space.c - opening and closing spaces; see space.h.
+ * space.c - opening spaces; see space.h. Closing is in close.c.
  *
- * Opening acquires in one order and undoes in the other. Closing first makes
- * sure that nothing is live, then takes every heap away from its thread under
- * the registry lock (against threads that exit), and only then, without it,
- * gives memory back.
+ * Opening acquires in one order and undoes in the other. A space is built under
+ * the registry lock, so that two opens neither get the same number nor find the
+ * library half set up; what there is to say of a space is said without it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,115 +12,32 @@
 #include <unistd.h>
 
 #include "core/log.h"
-#include "core/os.h"
 #include "core/param.h"
 #include "slab/annotate.h"
-#include "slab/arena.h"
 #include "slab/attr.h"
 #include "slab/barn.h"
 #include "slab/class.h"
-#include "slab/comm.h"
 #include "slab/debug.h"
+#include "slab/debug_large.h"
 #include "slab/debug_set.h"
-#include "slab/fork.h"
-#include "slab/hazard.h"
-#include "slab/hazard_watch.h"
-#include "slab/heap.h"
 #include "slab/graph.h"
 #include "slab/guard.h"
-#include "slab/token.h"
-#include "slab/live.h"
+#include "slab/hazard_watch.h"
+#include "slab/heap.h"
 #include "slab/note.h"
-#include "slab/pending.h"
 #include "slab/peek.h"
+#include "slab/pending.h"
 #include "slab/policy.h"
 #include "slab/quarantine.h"
 #include "slab/rank.h"
 #include "slab/segment.h"
-#include "slab/space.h"
-#include "slab/stats.h"
-#include "slab/steal.h"
+#include "slab/space_private.h"
+#include "slab/stream.h"
 #include "slab/tiny.h"
 #include "slab/track.h"
 
 #define THREAD_SHEAF_BYTES (8 * MIB)
 #define PENDING_BYTES (64 * MIB)
-
-static struct lock registry = {
-	.mutex = PTHREAD_MUTEX_INITIALIZER,
-	.rank = LOCK_REGISTRY,
-	.name = "registry",
-};
-/* Locking: registry. */
-static struct slabdev *space[SPACE_MAX];
-static struct metapool space_pool;
-static u64 nr_opens;
-static bool initialised;
-static bool have_membarrier;
-
-void registry_lock_for_fork(void)
-{
-	lock_acquire_for_fork(&registry);
-	if (initialised)
-		lock_acquire_for_fork(&space_pool.lock);
-}
-
-void registry_unlock_for_fork(void)
-{
-	if (initialised)
-		lock_release_for_fork(&space_pool.lock);
-	lock_release_for_fork(&registry);
-}
-
-void space_each_for_fork(void (*each)(struct slabdev *sd))
-{
-	u32 i;
-
-	for (i = 0; i < SPACE_MAX; i++)
-		if (space[i] && !space[i]->closing)
-			each(space[i]);
-}
-
-void space_each(bool (*each)(struct slabdev *sd, void *arg), void *arg)
-{
-	bool done = false;
-	u32 i;
-
-	lock_acquire(&registry);
-	for (i = 0; i < SPACE_MAX && !done; i++)
-		if (space[i] && !space[i]->closing)
-			done = each(space[i], arg);
-	lock_release(&registry);
-}
-
-static void thread_exit(struct thread *t)
-{
-	lock_acquire(&registry);
-	heap_thread_exit(t);
-	lock_release(&registry);
-}
-
-/* What the first open of a process sets up. */
-static int library_init_locked(void)
-{
-	int err;
-
-	err = thread_init_once(&heap_none, thread_exit);
-	if (err)
-		return error_set(err, "no thread-specific key is left");
-	if (initialised)
-		return 0;
-	err = fork_init();
-	if (err)
-		return error_set(err, "no memory for the fork handlers");
-	layout_init();
-	metapool_init(&space_pool, sizeof(struct slabdev), "spaces");
-	have_membarrier = !os_membarrier_register();
-	initialised = true;
-	return 0;
-}
-
-/* ---- Open ------------------------------------------------------------- */
 
 static void init_space(struct slabdev *sd, const char *spec,
 			 const struct slabdev_attr *attr,
@@ -141,8 +57,8 @@ static void init_space(struct slabdev *sd, const char *spec,
 	if (sd->hazard)
 		hazard_begin();
 	guards_init(sd, p);
-	sd->use_sheaves = have_membarrier && p->membarrier && !sd->hazard &&
-			  !sd->guards.every &&
+	sd->use_sheaves = registry_has_membarrier() && p->membarrier &&
+			  !sd->hazard && !sd->guards.every &&
 			  !(attr->flags & SLABDEV_OPEN_NO_SHEAVES);
 	sd->bypass = !sd->use_sheaves;
 	/* Objects that touch each other would leave nothing to hide. */
@@ -155,6 +71,7 @@ static void init_space(struct slabdev *sd, const char *spec,
 	list_init(&sd->heaps);
 	list_init(&sd->caches);
 	list_init(&sd->comm.classes);
+	larges_init(sd);
 }
 
 static void init_pools(struct slabdev *sd)
@@ -170,8 +87,9 @@ static void init_pools(struct slabdev *sd)
 		      "quarantines");
 }
 
-static void fini_pools(struct slabdev *sd)
+void space_fini_pools(struct slabdev *sd)
 {
+	larges_fini(sd);
 	metapool_fini(&sd->quarantine_pool);
 	metapool_fini(&sd->peek_pool);
 	metapool_fini(&sd->graph_pool);
@@ -300,7 +218,7 @@ static int open_vmm(struct slabdev *sd, const struct slabdev_attr *attr)
 	return 0;
 }
 
-static void fini_classes(struct slabdev *sd)
+void space_fini_classes(struct slabdev *sd)
 {
 	u32 id;
 
@@ -317,7 +235,7 @@ static void init_streams(struct slabdev *sd, const struct slabdev_attr *attr)
 						PENDING_BYTES);
 }
 
-static void fini_streams(struct slabdev *sd)
+void space_fini_streams(struct slabdev *sd)
 {
 	pendings_fini(sd);
 	notes_fini(sd);
@@ -353,32 +271,25 @@ static int build_space(struct slabdev *sd, const struct slabdev_attr *attr)
 	return 0;
 
 fini_streams:
-	fini_streams(sd);
+	space_fini_streams(sd);
 	annotate_pool_destroy(sd);
 fini_classes:
-	fini_classes(sd);
+	space_fini_classes(sd);
+	tracks_fini(sd);
 	pool_fini(sd);
 close_vmm:
 	vmm_close(&sd->vmm);
 fini_segments:
 	segments_fini(sd);
 fini_pools:
-	fini_pools(sd);
+	space_fini_pools(sd);
 	return err;
 }
 
-static void fini_locks(struct slabdev *sd)
+void space_fini_locks(struct slabdev *sd)
 {
 	lock_fini(&sd->heaps_lock);
 	lock_fini(&sd->lock);
-}
-
-static int free_number_locked(u32 *id)
-{
-	for (*id = 0; *id < SPACE_MAX; ++*id)
-		if (!space[*id])
-			return 0;
-	return error_set(-ENFILE, "%d spaces are open already", SPACE_MAX);
 }
 
 static int open_locked(struct slabdev **out, const char *spec,
@@ -387,19 +298,11 @@ static int open_locked(struct slabdev **out, const char *spec,
 {
 	struct slabdev_policy policy;
 	struct slabdev *sd;
-	u32 id;
 	int err;
 
-	err = library_init_locked();
-	if (!err)
-		err = free_number_locked(&id);
+	err = registry_new_locked(&sd);
 	if (err)
 		return err;
-	sd = metapool_alloc(&space_pool);
-	if (!sd)
-		return error_set(-ENOMEM, "no host memory for a space");
-	sd->id = id;
-	sd->open_id = ++nr_opens;
 	sd->ops = ops;
 	sd->dev = dev;
 	init_space(sd, spec, attr, p);
@@ -407,15 +310,15 @@ static int open_locked(struct slabdev **out, const char *spec,
 	if (!err)
 		err = build_space(sd, attr);
 	if (err) {
-		fini_locks(sd);
-		metapool_free(&space_pool, sd);
+		space_fini_locks(sd);
+		registry_free_locked(sd);
 		return err;
 	}
 	policy = attr->policy;
 	if (!policy.mode)
 		policy.mode = SLABDEV_RETAIN;
 	policy_apply(sd, &policy);
-	space[id] = sd;
+	registry_add_locked(sd);
 	store_release(&sd->rec->state, SLABDEV_SEG_USED);
 	*out = sd;
 	return 0;
@@ -427,7 +330,7 @@ static void say_what_is_missing(const struct slabdev *sd,
 {
 	char buf[64];
 
-	if (!have_membarrier)
+	if (!registry_has_membarrier())
 		pr_warn("space %s: membarrier is not available: threads work "
 			"without sheaves, each operation takes a lock",
 			sd->name);
@@ -449,9 +352,9 @@ static int open_on(struct slabdev **out, const char *spec,
 	int err;
 
 	annotate_prepare(ops, !p->no_annotations);
-	lock_acquire(&registry);
+	registry_lock();
 	err = open_locked(out, spec, attr, p, ops, dev);
-	lock_release(&registry);
+	registry_unlock();
 	if (!err)
 		say_what_is_missing(*out, attr);
 	return err;
@@ -488,178 +391,4 @@ int slabdev_open(struct slabdev **out, const char *spec,
 	if (err)
 		vmm_backend_put(ops, dev);
 	return err;
-}
-
-/* ---- Close ------------------------------------------------------------ */
-
-static u64 live_objects(struct slabdev *sd)
-{
-	struct slabdev_stats st;
-
-	stats_collect(sd, &st);
-	return st.live_objects;
-}
-
-static bool is_open_locked(const struct slabdev *sd)
-{
-	u32 i;
-
-	for (i = 0; i < SPACE_MAX; i++)
-		if (space[i] == sd && !sd->closing)
-			return true;
-	return false;
-}
-
-/* Heaps away from their threads; the number stays taken. */
-static int detach(struct slabdev *sd)
-{
-	bool open;
-
-	lock_acquire(&registry);
-	open = is_open_locked(sd);
-	if (open) {
-		WRITE_ONCE(sd->rec->state, SLABDEV_SEG_FREE);
-		sd->pendings.all_done = true;
-		heap_detach_all(sd);
-		pending_end(sd);
-		graphs_end(sd);
-		notes_end(sd);
-		sd->closing = true;
-	}
-	lock_release(&registry);
-	return open ? 0 : error_set(-EINVAL, "slabdev_close: %p is no open "
-				    "space", (const void *)sd);
-}
-
-static int demolish(struct slabdev *sd)
-{
-	u32 id = sd->id;
-	int err;
-
-	comm_end(sd);
-	guards_fini(sd);
-	fini_streams(sd);
-	fini_classes(sd);
-	annotate_pool_destroy(sd);
-	err = vmm_close(&sd->vmm);
-	pool_fini(sd);
-	vmm_backend_put(sd->ops, sd->dev);
-	tracks_fini(sd);
-	segments_fini(sd);
-	fini_pools(sd);
-	fini_locks(sd);
-	if (sd->hazard)
-		hazard_forget_space(sd);
-	lock_acquire(&registry);
-	space[id] = NULL;
-	metapool_free(&space_pool, sd);
-	lock_release(&registry);
-	return err;
-}
-
-/* Of a space that did not survive a fork there is nothing that could be given
- * back: it was never this process's. */
-static int abandon(struct slabdev *sd)
-{
-	arenas_end(sd);
-	tokens_end_space(sd);
-	lock_acquire(&registry);
-	space[sd->id] = NULL;
-	lock_release(&registry);
-	return 0;
-}
-
-/* What streams have freed, and what the bound one has; @live: and what is live,
- * where the bound stream, the CPU, says nothing of queues. */
-static int wait_for_all(struct slabdev *sd, bool live)
-{
-	int err;
-
-	if (READ_ONCE(sd->streams.nr_captures))
-		return -EAGAIN;
-	if (READ_ONCE(sd->streams.end))
-		take_back(sd, NULL);
-	err = pending_wait(sd);
-	if (!err && live && !sd->stream)
-		err = vmm_quiesce_device(&sd->vmm);
-	return err ? err : vmm_quiesce(&sd->vmm);
-}
-
-/* Wait for the device. What it may still be using cannot be given back. */
-static int quiesce(struct slabdev *sd, bool live)
-{
-	int err = wait_for_all(sd, live);
-
-	/* What fails once may not fail again. */
-	if (err && err != -EAGAIN)
-		err = wait_for_all(sd, live);
-	/* Of a device that is gone nothing is in use. */
-	if (!err || vmm_health(&sd->vmm))
-		return 0;
-	if (err == -EAGAIN)
-		return error_set(-EBUSY, "slabdev_close: a stream is being "
-				 "captured: end the capture first");
-	return error_set(-EBUSY, "slabdev_close: it cannot be told whether the "
-			 "device is done with the memory, try again: %s",
-			 error_get());
-}
-
-int space_may_close(struct slabdev *sd, unsigned int flags)
-{
-	/* Also finds out whether the device is gone: then nothing can be freed,
-	 * and what was live does not matter. */
-	int err = quiesce(sd, flags & SLABDEV_CLOSE_FORCE);
-	u64 live;
-
-	if (err || flags & SLABDEV_CLOSE_FORCE)
-		return err;
-	if (graphs_count(sd))
-		return error_set(-EBUSY, "space %s has %u graphs that were not "
-				 "released", sd->name, graphs_count(sd));
-	if (vmm_health(&sd->vmm))
-		return 0;
-	live = live_objects(sd);
-	if (live)
-		live_report(sd, NULL, "closing space");
-	if (arenas_any(sd))
-		arenas_report_live(sd);
-	if (live)
-		return error_set(-EBUSY, "space %s has %llu live objects",
-				 sd->name, (unsigned long long)live);
-	if (arenas_any(sd))
-		return error_set(-EBUSY, "space %s has %u arenas that were not "
-				 "destroyed", sd->name,
-				 READ_ONCE(sd->rec->nr_arenas));
-	return 0;
-}
-
-int slabdev_close(struct slabdev *sd, unsigned int flags)
-{
-	bool found;
-	int err;
-
-	if (!sd)
-		return 0;
-	if (flags & ~SLABDEV_CLOSE_FORCE)
-		return error_set(-EINVAL, "slabdev_close: flags %#x are not "
-				 "known", flags);
-	lock_acquire(&registry);
-	found = is_open_locked(sd);
-	lock_release(&registry);
-	if (!found)
-		return error_set(-EINVAL, "slabdev_close: %p is no open space",
-				 (const void *)sd);
-	if (sd->orphaned)
-		return abandon(sd);
-	err = space_may_close(sd, flags);
-	if (err)
-		return err;
-	if (!vmm_health(&sd->vmm))
-		(void)debug_validate(sd, NULL);
-	err = detach(sd);
-	if (err)
-		return err;
-	arenas_end(sd);
-	tokens_end_space(sd);
-	return demolish(sd);
 }

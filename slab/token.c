@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "core/log.h"
+#include "slab/slab.h"
 #include "slab/token.h"
 
 #define KIND_SHIFT 24
@@ -76,6 +77,8 @@ void *token_new(struct token_table *t, struct slabdev *sd, int *err)
 	}
 	if (h) {
 		t->nr++;
+		if (sd)
+			t->nr_of[sd->id]++;
 		store_release(&h->sd, sd);
 		store_release(&h->word, make_word(token_use(h), 1));
 	}
@@ -85,17 +88,30 @@ void *token_new(struct token_table *t, struct slabdev *sd, int *err)
 	return h;
 }
 
+static void put_away_locked(struct token_table *t, struct token *h)
+{
+	t->nr--;
+	if (h->sd)
+		t->nr_of[h->sd->id]--;
+	store_release(&h->sd, (struct slabdev *)NULL);
+	/* Its numbers are used up: it stays as it is. */
+	if (!token_use(h))
+		return;
+	h->next_free = t->first_free;
+	t->first_free = h->index;
+}
+
 void token_free(struct token_table *t, struct token *h)
 {
 	lock_acquire(&t->lock);
-	t->nr--;
-	store_release(&h->sd, (struct slabdev *)NULL);
-	/* Its numbers are used up: it stays as it is. */
-	if (token_use(h)) {
-		h->next_free = t->first_free;
-		t->first_free = h->index;
-	}
+	put_away_locked(t, h);
 	lock_release(&t->lock);
+}
+
+void token_drop(struct token_table *t, struct token *h)
+{
+	(void)token_put(t, token_name(t, h), __func__);
+	token_free(t, h);
 }
 
 void token_revive(struct token *h)
@@ -137,11 +153,11 @@ static int refuse(const struct token_table *t, const struct token *h,
 	if (!token)
 		return error_set(-EINVAL, "%s: the %s is NULL", call, t->what);
 	if (!h || (now && use >= now))
-		return error_set(-EINVAL, "%s: %p never was a %s", call, token,
-				 t->what);
-	return error_set(-EALREADY, "%s: %s %p is there no more: its last "
-			 "owner has given it back, or its space was closed",
-			 call, t->what, token);
+		return error_set(-EINVAL, "%s: %p never was a%s %s", call,
+				 token, *t->what == 'a' ? "n" : "", t->what);
+	return error_set(-EALREADY, "%s: %s %p is there no more: it was given "
+			 "back or destroyed, or its space was closed", call,
+			 t->what, token);
 }
 
 int token_refused(const struct token_table *t, const void *token, int err)
@@ -156,6 +172,19 @@ int token_refused(const struct token_table *t, const void *token, int err)
 	report_line(&r, "nothing was changed");
 	report_end(&r);
 	return err;
+}
+
+void *token_take(struct token_table *t, const void *token, const char *call,
+		 int *err)
+{
+	void *h = token_find(t, token, call, err);
+
+	if (h)
+		*err = (int)token_put(t, token, call);
+	if (!*err)
+		return h;
+	(void)token_refused(t, token, *err);
+	return NULL;
 }
 
 u32 token_owners_of(struct token_table *t, const void *token)
@@ -174,7 +203,7 @@ void *token_peek(struct token_table *t, const void *token)
 }
 
 void *token_find(struct token_table *t, const void *token, const char *call,
-		  int *err)
+		 int *err)
 {
 	struct token *h = token_peek(t, token);
 	u32 use;
@@ -188,7 +217,7 @@ void *token_find(struct token_table *t, const void *token, const char *call,
 }
 
 s64 token_get(struct token_table *t, const void *token, u32 most,
-	       const char *call)
+	      const char *call)
 {
 	u32 use;
 	struct token *h = named(t, token, &use);
@@ -228,33 +257,21 @@ s64 token_put(struct token_table *t, const void *token, const char *call)
 
 /* ---- All of a space ----------------------------------------------------- */
 
-void token_each(struct token_table *t, const struct slabdev *sd,
-		 void (*each)(struct token *h, void *arg), void *arg)
-{
-	struct token *h;
-	u32 i;
-
-	lock_acquire(&t->lock);
-	for (i = 0; t->nr && i < t->end; i++) {
-		h = token_entry(t, i);
-		if (h->sd == sd)
-			each(h, arg);
-	}
-	lock_release(&t->lock);
-}
-
-static void count_one(struct token *h, void *arg)
-{
-	(void)h;
-	++*(u32 *)arg;
-}
-
 u32 token_count(struct token_table *t, const struct slabdev *sd)
 {
-	u32 n = 0;
+	u32 n;
 
-	token_each(t, sd, count_one, &n);
+	lock_acquire(&t->lock);
+	n = t->nr_of[sd->id];
+	lock_release(&t->lock);
 	return n;
+}
+
+static void end_use_locked(struct token_table *t, struct token *h)
+{
+	if (token_owners(h))
+		store_release(&h->word, make_word(token_use(h) + 1, 0));
+	put_away_locked(t, h);
 }
 
 void token_end_space(struct token_table *t, const struct slabdev *sd)
@@ -263,19 +280,10 @@ void token_end_space(struct token_table *t, const struct slabdev *sd)
 	u32 i;
 
 	lock_acquire(&t->lock);
-	for (i = 0; t->nr && i < t->end; i++) {
+	for (i = 0; t->nr_of[sd->id] && i < t->end; i++) {
 		h = token_entry(t, i);
-		if (h->sd != sd)
-			continue;
-		t->nr--;
-		if (token_owners(h))
-			store_release(&h->word,
-				      make_word(token_use(h) + 1, 0));
-		store_release(&h->sd, (struct slabdev *)NULL);
-		if (!token_use(h))
-			continue;
-		h->next_free = t->first_free;
-		t->first_free = i;
+		if (h->sd == sd)
+			end_use_locked(t, h);
 	}
 	lock_release(&t->lock);
 }
@@ -286,7 +294,7 @@ static struct token_table *const all[] = {
 	&buf_tokens,
 	&group_tokens,
 	&arena_tokens,
-	&manager_handles,
+	&manager_tokens,
 };
 
 void tokens_end_space(const struct slabdev *sd)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * token.h - names for what users own: buffers, groups, arenas.
+ * token.h - names for what users own: buffers, groups, arenas,
+ * managers.
  *
  * A token is given out as a pointer and is none: it names an *entry* of a
  * table, and the *use* of the entry.
@@ -29,6 +30,7 @@
 
 #include "core/lock.h"
 #include "core/resv.h"
+#include "core/thread.h"
 
 struct slabdev;
 
@@ -60,11 +62,12 @@ struct token_table {
 	u32 end;		/* released: so many were ever used */
 	u32 first_free;		/* lock */
 	u32 nr;			/* lock: in use */
+	u32 nr_of[SPACE_MAX];	/* lock: the same, by the number of a space */
 };
 
 #define TOKEN_TABLE_INIT(table_kind, table_what, entry_size, max_entries) \
 	{ LOCK_INIT(LOCK_TOKENS, table_what), { 0 }, table_what, \
-	  table_kind, entry_size, max_entries, 0, TOKEN_NONE, 0 }
+	  table_kind, entry_size, max_entries, 0, TOKEN_NONE, 0, { 0 } }
 
 /*
  * token_new - an entry for a new use, with one owner
@@ -86,7 +89,7 @@ void *token_name(const struct token_table *t, const struct token *h);
  * error text is set.
  */
 void *token_find(struct token_table *t, const void *token, const char *call,
-		  int *err) __must_check;
+		 int *err) __must_check;
 /*
  * token_get, token_put - one owner more, or less
  *
@@ -95,12 +98,18 @@ void *token_find(struct token_table *t, const void *token, const char *call,
  * entry is the caller's alone, until token_free().
  */
 s64 token_get(struct token_table *t, const void *token, u32 most,
-	       const char *call);
+	      const char *call);
 s64 token_put(struct token_table *t, const void *token, const char *call);
+/* Ends the use of a token that has one owner, which one caller can: the entry is
+ * that caller's. NULL with *@err, and a report that it could not be. */
+void *token_take(struct token_table *t, const void *token, const char *call,
+		 int *err) __must_check;
 /* token_put() returned 0, but cannot be: the use goes on, with one owner. */
 void token_revive(struct token *h);
 /* The entry may be used anew. */
 void token_free(struct token_table *t, struct token *h);
+/* The use of an entry with one owner ends, and the entry may be used anew. */
+void token_drop(struct token_table *t, struct token *h);
 /* How many the token has now; 0: it is stale, or none. */
 u32 token_owners_of(struct token_table *t, const void *token);
 /* The same as token_find() without a word: NULL. */
@@ -138,12 +147,10 @@ static inline u32 token_use(const struct token *h)
 	return (u32)(READ_ONCE(h->word) >> 32);
 }
 
-/* Call @each, with the lock held, for each entry in use of @sd. */
-void token_each(struct token_table *t, const struct slabdev *sd,
-		 void (*each)(struct token *h, void *arg), void *arg);
 /* How many of @sd are in use. */
 u32 token_count(struct token_table *t, const struct slabdev *sd);
-/* The space has been closed: no use of it goes on. */
+/* The space has been closed: no use of it goes on. Walks the entries only if
+ * some are in use. */
 void token_end_space(struct token_table *t, const struct slabdev *sd);
 
 /* ---- All tables of the process ------------------------------------------ */
@@ -151,7 +158,7 @@ void token_end_space(struct token_table *t, const struct slabdev *sd);
 extern struct token_table buf_tokens;
 extern struct token_table group_tokens;
 extern struct token_table arena_tokens;
-extern struct token_table manager_handles;
+extern struct token_table manager_tokens;
 
 void tokens_end_space(const struct slabdev *sd);
 /* Around a fork. */

@@ -75,14 +75,18 @@ static int fill_poison(struct class *c, slot_t first)
 
 void zone_new_slab(struct class *c, u32 slice, unsigned int flags)
 {
+	bool still = flags & GET_STILL && !c->sd->ops->synchronous;
 	struct slab *s = c->sd->slabs + slice;
 	slot_t first = slab_first_slot(c, s);
 	int err = 0;
 
 	if (has_zone(c))
-		err = flags & GET_STILL ? -EAGAIN : fill_zones(c, first);
+		err = still ? -EAGAIN : fill_zones(c, first);
 	if (!err && has_poison(c))
-		err = flags & GET_STILL ? -EAGAIN : fill_poison(c, first);
+		err = still ? -EAGAIN : fill_poison(c, first);
+	/* What host order hands out is anybody's at once. */
+	if (!err && has_poison(c) && c->sd->host_order)
+		err = vmm_settle(&c->sd->vmm, true);
 	WRITE_ONCE(s->unsure, err != 0);
 	quarantine_refilled(c, slot_offset(c, first),
 			    slab_object(c, s, c->nr));
@@ -98,12 +102,6 @@ static void give_up(const struct class *c, struct slab *s)
 bool zone_is_filled(const struct class *c, u64 size)
 {
 	return has_zone(c) && has_sizes(c) && size < c->stride;
-}
-
-void zone_unsure(struct class *c, slot_t slot)
-{
-	if (has_zone(c) && has_sizes(c))
-		WRITE_ONCE(slab_of(c, slot)->unsure, true);
 }
 
 void zone_begin(struct class *c, slot_t slot, u64 size,
@@ -129,7 +127,7 @@ void zone_poison(struct class *c, slot_t slot)
 
 	if (!has_poison(c) || READ_ONCE(s->unsure))
 		return;
-	err = READ_ONCE(c->sd->streams.nr_captures) ? -EAGAIN :
+	err = peek_is_forbidden(c->sd) ? -EAGAIN :
 	      vmm_fill(&c->sd->vmm, addr, size - 1, POISON_BYTE, NULL);
 	if (!err)
 		err = vmm_fill(&c->sd->vmm, addr + size - 1, 1, POISON_END,
@@ -188,68 +186,124 @@ static struct damage look(struct peek *k, enum damage_kind kind, u64 offset,
 	return d;
 }
 
+/* Where it takes more than one read the device is asked first: from where on
+ * there is something to be seen. */
+static u64 first_suspect(struct peek *k, u64 offset, u64 end, u8 byte)
+{
+	struct vmm_check range = {
+		.addr = space_addr(k->sd, offset),
+		.size = end - offset,
+		.byte = byte,
+	};
+	char text[ERROR_TEXT_MAX];
+	int err;
+
+	if (range.size <= PEEK_BYTES || !k->sd->ops->check)
+		return offset;
+	error_save(text);
+	err = vmm_check(&k->sd->vmm, &range, 1);
+	error_restore(text);
+	if (err)
+		return offset;
+	return range.first_bad == VMM_CHECK_CLEAN ? end :
+						    offset + range.first_bad;
+}
+
 struct damage zone_check_range(struct peek *k, u64 offset, u64 end)
 {
+	offset = first_suspect(k, offset, end, ZONE_BYTE);
 	return look(k, DAMAGE_RIGHT, offset, end, end, ZONE_BYTE);
 }
 
 struct damage zone_check_poison(struct peek *k, u64 offset, u64 end)
 {
+	offset = first_suspect(k, offset, end, POISON_BYTE);
 	return look(k, DAMAGE_POISON, offset, end, end, POISON_BYTE);
 }
 
-struct slab_view {
-	u64 object, end;	/* the object and the end of its slab */
-	u64 left;		/* where the zone before it begins */
-	u8 left_byte;
-};
+/* ---- What should be where ------------------------------------------------ */
 
-static struct slab_view view(const struct class *c, slot_t slot, bool wide)
+static u32 add_part(struct zone_part *part, u32 n, enum damage_kind kind,
+		    u64 from, u64 end, u8 byte)
 {
-	struct slab *s = slab_of(c, slot);
-	struct slab_view v = { .object = slot_offset(c, slot) };
+	part[n] = (struct zone_part){ kind, byte, from, end };
+	return n + (from < end);
+}
 
-	v.end = wide ? slab_object(c, s, c->nr) : v.object + c->stride;
-	v.left = v.object - ZONE_MIN;
-	v.left_byte = ZONE_BYTE;
-	if (slot == slab_first_slot(c, s)) {
-		v.left = v.object - c->lead;
-		v.left_byte = ZONE_LEAD;
+/* The zones of an object behind the @n parts that are there. */
+static u32 add_zones(const struct class *c, slot_t slot, u64 size,
+		     struct zone_part *part, u32 n)
+{
+	bool first = slot == slab_first_slot(c, slab_of(c, slot));
+	u64 object = slot_offset(c, slot);
+
+	if (!has_zone(c))
+		return n;
+	n = add_part(part, n, DAMAGE_RIGHT, object + size, object + c->stride,
+		     ZONE_BYTE);
+	return add_part(part, n, DAMAGE_LEFT,
+			object - (first ? c->lead : ZONE_MIN), object,
+			first ? ZONE_LEAD : ZONE_BYTE);
+}
+
+u32 zone_parts(const struct class *c, slot_t slot, u64 size,
+	       struct zone_part *part)
+{
+	if (READ_ONCE(slab_of(c, slot)->unsure))
+		return 0;
+	return add_zones(c, slot, size, part, 0);
+}
+
+u32 zone_parts_free(const struct class *c, slot_t slot, struct zone_part *part)
+{
+	u64 size = zone_free_size(c, slot), object = slot_offset(c, slot);
+	u64 end = object + size;
+	u32 n = 0;
+
+	if (READ_ONCE(slab_of(c, slot)->unsure))
+		return 0;
+	if (has_poison(c)) {
+		n = add_part(part, n, DAMAGE_POISON, object, end - 1,
+			     POISON_BYTE);
+		n = add_part(part, n, DAMAGE_POISON, end - 1, end, POISON_END);
 	}
-	return v;
+	return add_zones(c, slot, size, part, n);
+}
+
+/* ---- Objects ------------------------------------------------------------ */
+
+/* The damage in the first part that has some. */
+static struct damage look_at_parts(struct peek *k, const struct class *c,
+				   slot_t slot, const struct zone_part *part,
+				   u32 n)
+{
+	const struct slab *s = slab_of(c, slot);
+	u64 along = k->wide ? slab_object(c, s, c->nr) :
+			      slot_offset(c, slot) + c->stride;
+	struct damage d = { .kind = DAMAGE_NONE };
+	u32 i;
+
+	for (i = 0; i < n && d.kind == DAMAGE_NONE; i++)
+		d = look(k, part[i].kind, part[i].from, part[i].end, along,
+			 part[i].byte);
+	return d;
 }
 
 struct damage zone_check(struct peek *k, const struct class *c, slot_t slot,
 			 u64 size)
 {
-	struct slab_view v = view(c, slot, k->wide);
-	struct damage d = { .kind = DAMAGE_NONE };
+	struct zone_part part[ZONE_PARTS];
 
-	if (!has_zone(c) || READ_ONCE(slab_of(c, slot)->unsure))
-		return d;
-	d = look(k, DAMAGE_RIGHT, v.object + size, v.object + c->stride, v.end,
-		 ZONE_BYTE);
-	if (d.kind == DAMAGE_NONE)
-		d = look(k, DAMAGE_LEFT, v.left, v.object, v.end, v.left_byte);
-	return d;
+	return look_at_parts(k, c, slot, part,
+			     zone_parts(c, slot, size, part));
 }
 
 struct damage zone_check_free(struct peek *k, const struct class *c,
 			      slot_t slot)
 {
-	u64 size = zone_free_size(c, slot);
-	struct slab_view v = view(c, slot, k->wide);
-	struct damage d = { .kind = DAMAGE_NONE };
+	struct zone_part part[ZONE_PARTS];
 
-	if (READ_ONCE(slab_of(c, slot)->unsure))
-		return d;
-	if (has_poison(c))
-		d = look(k, DAMAGE_POISON, v.object, v.object + size - 1,
-			 v.end, POISON_BYTE);
-	if (has_poison(c) && d.kind == DAMAGE_NONE)
-		d = look(k, DAMAGE_POISON, v.object + size - 1, v.object + size,
-			 v.end, POISON_END);
-	return d.kind == DAMAGE_NONE ? zone_check(k, c, slot, size) : d;
+	return look_at_parts(k, c, slot, part, zone_parts_free(c, slot, part));
 }
 
 /* ---- Classes ------------------------------------------------------------ */

@@ -17,11 +17,16 @@
  * a free object says how long its zone still is.
  *
  * *Poison* is what a free object is filled with, but for its zone: 0x6b, and
- * 0xa5 in the last byte. Objects above 1 MiB have none, and neither have those
- * of a constructor.
+ * 0xa5 in the last byte. Objects above 64 MiB, with their zone, have none, and
+ * neither have those of a constructor. Large objects have zones and poison too:
+ * debug_large.h.
  *
  * A slab whose filling failed, or was not possible, is *unsure*: nothing in it
  * is ever looked at.
+ *
+ * Each object thus has a few *parts*, ranges of bytes that should all be the
+ * same. They are looked at by the CPU, in a copy (peek.h), or those of many
+ * objects by the device itself (zone_batch.h).
  *
  * Filling is work of the device like any other, in the bound stream unless said
  * otherwise: memory that was filled is as new as what was freed just now.
@@ -65,17 +70,30 @@ void zone_begin(struct class *c, slot_t slot, u64 size,
 		slabdev_stream_t stream);
 /* Is that more than nothing? */
 bool zone_is_filled(const struct class *c, u64 size);
-/* An object of it is handed out, and its zone is not filled. */
-void zone_unsure(struct class *c, slot_t slot);
 /* A free object is filled with poison. */
 void zone_poison(struct class *c, slot_t slot);
 
+/* Bytes that should all be the same; offsets. */
+struct zone_part {
+	enum damage_kind kind;	/* if one is not */
+	u8 byte;
+	u64 from, end;
+};
+#define ZONE_PARTS 4u
+
+/* Those of an object's zones; its size is known by @size. How many; none of an
+ * unsure slab. */
+u32 zone_parts(const struct class *c, slot_t slot, u64 size,
+	       struct zone_part *part);
+/* The same for a free object's poison, and its zones. */
+u32 zone_parts_free(const struct class *c, slot_t slot,
+		    struct zone_part *part);
+
 /* Bytes of a free object that are no zone. */
 u64 zone_free_size(const struct class *c, slot_t slot);
-/* Look at an object's zones; its size is known by @size. */
+/* Look at them, part by part. */
 struct damage zone_check(struct peek *k, const struct class *c, slot_t slot,
 			 u64 size);
-/* The same for a free object's poison too. */
 struct damage zone_check_free(struct peek *k, const struct class *c,
 			      slot_t slot);
 

@@ -80,6 +80,79 @@ static void an_overrun_is_found(struct kunit *test)
 	EXPECT_REPORT_HAS(test, "destroyed");
 }
 
+static struct {
+	struct slabdev_arena *arena;
+	struct slabdev_arena_mark mark;
+	u32 n;
+} from_the_report;
+
+/* The owner goes on while a report is told: what comes then has whole zones. */
+static int go_on(const struct slabdev_report *report, void *arg)
+{
+	struct kunit *test = arg;
+	u32 i;
+
+	(void)report;
+	if (from_the_report.n++)
+		return 1;
+	KUNIT_EXPECT_EQ(test, slabdev_arena_rewind(from_the_report.arena,
+						   &from_the_report.mark), 0);
+	for (i = 0; i < 4; i++)
+		arena_take(test, from_the_report.arena, 40 + i);
+	return 1;
+}
+
+static void what_is_new_is_not_judged_by_what_was(struct kunit *test)
+{
+	struct slabdev_arena_attr attr = SLABDEV_ARENA_ATTR_INIT;
+	struct slabdev *sd = watched(test, "Z");
+	char *p;
+
+	attr.max_bytes = 8 * MIB;
+	attr.align = 8;
+	from_the_report.n = 0;
+	from_the_report.arena = new_arena_attr(test, sd, &attr);
+	from_the_report.mark = arena_mark_of(test, from_the_report.arena);
+	p = arena_take(test, from_the_report.arena, 100);
+	mem_fill(sd, p, 100, 1);
+	mem_fill(sd, p + 100, 20, 0x5a);
+	arena_take(test, from_the_report.arena, 100);
+	slabdev_set_report(go_on, test);
+	KUNIT_EXPECT_EQ(test, slabdev_validate(sd), -EUCLEAN);
+	slabdev_set_report(NULL, NULL);
+	/* Told by the walk, and by the rewind within it. */
+	KUNIT_EXPECT_EQ(test, from_the_report.n, 2);
+	KUNIT_EXPECT_EQ(test, slabdev_validate(sd), 0);
+	end_arena(test, from_the_report.arena);
+}
+
+/* Its zones are looked at when it goes, and not before. */
+static void a_refused_end_forgets_nothing(struct kunit *test)
+{
+	struct slabdev_share share = SLABDEV_SHARE_INIT;
+	struct slabdev_attr attr = SLABDEV_ATTR_INIT;
+	struct slabdev_arena *arena;
+	struct slabdev *sd;
+	char *p;
+
+	host_only(test, "memory that is shared by file descriptors");
+	attr.limit = 32 * MIB;
+	attr.handle_type = SLABDEV_HANDLE_FD;
+	sd = open_space_attr(test, &attr);
+	KUNIT_ASSERT_EQ(test, slabdev_set_debug(sd, "Z"), 0);
+	arena = new_arena(test, sd, 64 * KIB);
+	p = arena_take(test, arena, 100);
+	KUNIT_ASSERT_EQ(test, slabdev_export(sd, p, &share), 0);
+	write_byte(sd, p + 100, 7);
+	KUNIT_EXPECT_EQ(test, slabdev_arena_destroy(arena), -EBUSY);
+	KUNIT_EXPECT_EQ(test, arena_figures(test, arena).allocs, 1);
+	KUNIT_EXPECT_EQ(test, slabdev_export_end(sd, p, &share), 0);
+	kunit_expect_report(test, REPORT_RED_ZONE);
+	end_arena(test, arena);
+	EXPECT_REPORT_HAS(test, "destroyed");
+	close_space(test, sd);
+}
+
 /* The last one needs room for its zone, too. */
 static void zones_count_against_the_arena(struct kunit *test)
 {
@@ -133,6 +206,35 @@ static void a_write_after_a_reset_is_found(struct kunit *test)
 	arena_take(test, arena, 5 * MIB);
 	KUNIT_EXPECT_EQ(test, slabdev_arena_reset(arena), 0);
 	arena_take(test, arena, 5 * MIB);
+	end_arena(test, arena);
+}
+
+/* Before anybody gets the memory: by the walk, each time. What is handed out
+ * then is its owner's, and what was trimmed nobody's. */
+static void a_walk_finds_it_before(struct kunit *test)
+{
+	struct slabdev *sd = watched(test, "P");
+	struct slabdev_arena *arena = new_arena(test, sd, 30 * MIB);
+	struct slabdev_arena_mark mark = arena_mark_of(test, arena);
+	char *p = arena_take(test, arena, 5 * MIB);
+	int i;
+
+	KUNIT_EXPECT_EQ(test, slabdev_arena_rewind(arena, &mark), 0);
+	KUNIT_EXPECT_EQ(test, slabdev_validate(sd), 0);
+	write_byte(sd, p + 3 * MIB, 9);
+	for (i = 0; i < 2; i++) {
+		kunit_expect_report(test, REPORT_POISON);
+		KUNIT_EXPECT_EQ(test, slabdev_validate(sd), -EUCLEAN);
+		EXPECT_REPORT_HAS(test, "Arena test: write after rewind");
+		EXPECT_REPORT_HAS(test, "First byte 0x9 instead of 0x6b");
+		EXPECT_REPORT_HAS(test, "found when the arena was validated");
+	}
+	kunit_expect_report(test, REPORT_POISON);
+	p = arena_take(test, arena, 4 * MIB);
+	mem_fill(sd, p, 4 * MIB, 1);
+	KUNIT_EXPECT_EQ(test, slabdev_validate(sd), 0);
+	KUNIT_EXPECT_EQ(test, slabdev_trim(sd, 0), 0);
+	KUNIT_EXPECT_EQ(test, slabdev_validate(sd), 0);
 	end_arena(test, arena);
 }
 
@@ -226,9 +328,12 @@ static void nothing_is_made_up(struct kunit *test)
 static const struct kunit_case arena_debug_cases[] = {
 	KUNIT_CASE(zones_are_behind_allocations),
 	KUNIT_CASE(an_overrun_is_found),
+	KUNIT_CASE(what_is_new_is_not_judged_by_what_was),
+	KUNIT_CASE(a_refused_end_forgets_nothing),
 	KUNIT_CASE(zones_count_against_the_arena),
 	KUNIT_CASE(a_write_after_a_rewind_is_found),
 	KUNIT_CASE(a_write_after_a_reset_is_found),
+	KUNIT_CASE(a_walk_finds_it_before),
 	KUNIT_CASE(memory_that_was_given_back_is_not_judged),
 	KUNIT_CASE(letters_go_by_name),
 	KUNIT_CASE(nothing_is_made_up),

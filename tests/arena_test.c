@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * arena_test.c - arenas: offsets, bounds, marks, memory and its books.
+ * arena_test.c - arenas: offsets, bounds, memory and its books.
  *
- * What is about streams is in arena_order_test.c, on the model of the driver in
- * cuda_arena_test.c; errors of the backend in arena_fail_test.c.
+ * Tokens and marks are in arena_tokens.c. What is about streams is in
+ * arena_order_test.c, on the model of the driver in cuda_arena_test.c; errors
+ * of the backend in arena_fail_test.c.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include <unistd.h>
 
 #include "core/log.h"
-#include "tests/arena_space.h"
+#include "tests/arena_cases.h"
 #include "tests/random.h"
 
 /* ---- The numbers of the chapter ------------------------------------------ */
@@ -289,163 +290,6 @@ static void attributes_are_checked(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stats_of(test, sd).arenas, 0);
 }
 
-/* ---- Handles ------------------------------------------------------------- */
-
-static void expect_refused(struct kunit *test, struct slabdev_arena *arena,
-			   int err)
-{
-	struct slabdev_arena_mark mark = { 1, 0 };
-	struct slabdev_arena_stats st;
-
-	KUNIT_EXPECT_NULL(test, slabdev_arena_alloc(arena, 1));
-	KUNIT_EXPECT_EQ(test, errno, -err);
-	KUNIT_EXPECT_NULL(test, slabdev_arena_alloc_aligned(arena, 1, 256));
-	KUNIT_EXPECT_EQ(test, errno, -err);
-	KUNIT_EXPECT_EQ(test, slabdev_arena_mark(arena, &mark), err);
-	KUNIT_EXPECT_EQ(test, slabdev_arena_rewind(arena, &mark), err);
-	KUNIT_EXPECT_EQ(test, slabdev_arena_reset(arena), err);
-	KUNIT_EXPECT_EQ(test, slabdev_arena_use(arena, NULL), err);
-	KUNIT_EXPECT_EQ(test, slabdev_arena_stats(arena, &st, sizeof(st)),
-			err);
-}
-
-/* A stale handle is refused for ever, whoever has its entry now. */
-static void stale_handles_are_refused(struct kunit *test)
-{
-	struct slabdev *sd = test->priv;
-	struct slabdev_arena *old = new_arena(test, sd, 4096), *other;
-
-	end_arena(test, old);
-	expect_refused(test, old, -EALREADY);
-	other = new_arena(test, sd, 4096);
-	KUNIT_EXPECT_PTR_NE(test, old, other);
-	expect_refused(test, old, -EALREADY);
-	kunit_expect_report(test, REPORT_DOUBLE_FREE);
-	KUNIT_EXPECT_EQ(test, slabdev_arena_destroy(old), -EALREADY);
-	arena_take(test, other, 1);
-	end_arena(test, other);
-}
-
-static void what_is_no_handle_is_refused(struct kunit *test)
-{
-	struct slabdev *sd = test->priv;
-	struct slabdev_arena *arena = new_arena(test, sd, 4096);
-	u64 name = (u64)(uintptr_t)arena;
-	char here;
-
-	expect_refused(test, NULL, -EINVAL);
-	expect_refused(test, (void *)&here, -EINVAL);
-	expect_refused(test, to_ptr(name + 0xffff), -EINVAL);
-	expect_refused(test, to_ptr(name + ((u64)1 << 24)), -EINVAL);
-	expect_refused(test, to_ptr(name + ((u64)1 << 32)), -EINVAL);
-	KUNIT_EXPECT_EQ(test, slabdev_arena_destroy(NULL), 0);
-	KUNIT_EXPECT_EQ(test, slabdev_arena_stats(arena, NULL, 8), -EINVAL);
-	end_arena(test, arena);
-	/* NULL would be the first entry, which has no arena now. */
-	expect_refused(test, NULL, -EINVAL);
-	expect_refused(test, to_ptr(~name), -EINVAL);
-}
-
-/* ---- Marks --------------------------------------------------------------- */
-
-static void rewinding_goes_back_to_a_mark(struct kunit *test)
-{
-	struct slabdev *sd = test->priv;
-	struct slabdev_arena *arena = new_arena(test, sd, 32 * MIB);
-	struct slabdev_arena_mark outer, inner;
-	struct slabdev_arena_stats st;
-	char *a, *b;
-
-	arena_take(test, arena, 1000);
-	outer = arena_mark_of(test, arena);
-	KUNIT_EXPECT_EQ(test, outer.offset, 1000);
-	a = arena_take(test, arena, 5 * MIB);
-	inner = arena_mark_of(test, arena);
-	b = arena_take(test, arena, 7 * MIB);
-	KUNIT_EXPECT_EQ(test, arena_figures(test, arena).marks, 2);
-	KUNIT_EXPECT_EQ(test, slabdev_arena_rewind(arena, &inner), 0);
-	KUNIT_EXPECT_PTR_EQ(test, arena_take(test, arena, 100), b);
-	KUNIT_EXPECT_EQ(test, slabdev_arena_rewind(arena, &outer), 0);
-	st = arena_figures(test, arena);
-	KUNIT_EXPECT_EQ(test, st.used, 1000);
-	KUNIT_EXPECT_EQ(test, st.padding, 0);
-	KUNIT_EXPECT_EQ(test, st.marks, 0);
-	KUNIT_EXPECT_EQ(test, st.rewinds, 2);
-	KUNIT_EXPECT_EQ(test, st.requested_total, 12 * MIB + 1100);
-	KUNIT_EXPECT_EQ(test, st.padding_total, 24);
-	KUNIT_EXPECT_PTR_EQ(test, arena_take(test, arena, 1), a);
-	end_arena(test, arena);
-}
-
-#define EXPECT_NOT_REWOUND(test, arena, mark, err, words)		\
-do {									\
-	struct slabdev_arena_stats before_ = arena_figures(test, arena); \
-	struct slabdev_arena_stats after_;				\
-									\
-	KUNIT_EXPECT_EQ(test, slabdev_arena_rewind(arena, mark), err);	\
-	EXPECT_WORDS(test, slabdev_last_error(), words);		\
-	after_ = arena_figures(test, arena);				\
-	KUNIT_EXPECT_MEMEQ(test, &before_, &after_, sizeof(before_));	\
-} while (0)
-
-static void misused_marks_are_refused(struct kunit *test)
-{
-	struct slabdev *sd = test->priv;
-	struct slabdev_arena *arena = new_arena(test, sd, 4 * MIB);
-	struct slabdev_arena *other = new_arena(test, sd, 4096);
-	struct slabdev_arena_mark a, b, c, none = SLABDEV_ARENA_MARK_INIT, bad;
-
-	a = arena_mark_of(test, arena);
-	arena_take(test, arena, 100);
-	b = arena_mark_of(test, arena);
-	arena_take(test, arena, 100);
-	c = arena_mark_of(test, arena);
-	EXPECT_NOT_REWOUND(test, other, &a, -EINVAL, "another one");
-	EXPECT_NOT_REWOUND(test, arena, NULL, -EINVAL, "mark is NULL");
-	EXPECT_NOT_REWOUND(test, arena, &none, -EINVAL, "no mark");
-	bad = c;
-	bad.id++;
-	EXPECT_NOT_REWOUND(test, arena, &bad, -EINVAL, "no mark");
-	bad = b;
-	bad.offset -= 1;
-	EXPECT_NOT_REWOUND(test, arena, &bad, -EINVAL, "written to");
-	KUNIT_EXPECT_EQ(test, slabdev_arena_rewind(arena, &b), 0);
-	EXPECT_NOT_REWOUND(test, arena, &b, -EALREADY, "has ended");
-	/* The inner one went with the outer one. */
-	EXPECT_NOT_REWOUND(test, arena, &c, -EALREADY, "has ended");
-	KUNIT_EXPECT_EQ(test, slabdev_arena_reset(arena), 0);
-	EXPECT_NOT_REWOUND(test, arena, &a, -EALREADY, "has ended");
-	KUNIT_EXPECT_EQ(test, slabdev_arena_mark(arena, NULL), -EINVAL);
-	end_arena(test, other);
-	end_arena(test, arena);
-	/* An arena in the same entry has never had that mark. */
-	arena = new_arena(test, sd, 4 * MIB);
-	other = new_arena(test, sd, 4 * MIB);
-	KUNIT_EXPECT_NE(test, slabdev_arena_rewind(arena, &a), 0);
-	KUNIT_EXPECT_NE(test, slabdev_arena_rewind(other, &a), 0);
-	end_arena(test, other);
-	end_arena(test, arena);
-}
-
-static void marks_are_counted(struct kunit *test)
-{
-	struct slabdev *sd = test->priv;
-	struct slabdev_arena *arena = new_arena(test, sd, 4 * MIB);
-	struct slabdev_arena_mark first, mark;
-	u32 i;
-
-	first = arena_mark_of(test, arena);
-	for (i = 1; i < SLABDEV_ARENA_MARKS_MAX; i++) {
-		arena_take(test, arena, 1);
-		mark = arena_mark_of(test, arena);
-	}
-	KUNIT_EXPECT_EQ(test, slabdev_arena_mark(arena, &mark), -ENOSPC);
-	KUNIT_EXPECT_EQ(test, slabdev_arena_rewind(arena, &first), 0);
-	KUNIT_EXPECT_EQ(test, arena_figures(test, arena).used, 0);
-	arena_mark_of(test, arena);
-	end_arena(test, arena);
-}
-
 /* ---- Addresses ----------------------------------------------------------- */
 
 static void check_address(struct kunit *test, struct slabdev *sd, char *p,
@@ -585,210 +429,6 @@ static void closing_lists_arenas(struct kunit *test)
 	expect_refused(test, arena, -EALREADY);
 }
 
-/* ---- Memory of others ---------------------------------------------------- */
-
-static struct slabdev *small_space(struct kunit *test, u64 limit)
-{
-	struct slabdev *sd = open_space(test, limit);
-
-	if (has_regions(sd)) {
-		close_space(test, sd);
-		kunit_skip(test, "memory comes in regions");
-	}
-	return sd;
-}
-
-/* It has the addresses that it could ever fill, and is refused by the limit,
- * which says so. */
-static void an_arena_beyond_the_limit(struct kunit *test)
-{
-	struct slabdev *sd = small_space(test, 32 * MIB);
-	struct slabdev_arena *arena = new_arena(test, sd, 64 * GIB);
-	struct slabdev_arena_stats st = arena_figures(test, arena);
-
-	KUNIT_EXPECT_EQ(test, st.max_bytes, 32 * MIB);
-	arena_take(test, arena, 20 * MIB);
-	EXPECT_NO_ROOM(test, arena, 13 * MIB, EDQUOT);
-	EXPECT_WORDS(test, slabdev_last_error(), "limit");
-	EXPECT_NO_ROOM(test, arena, 64 * GIB, EDQUOT);
-	arena_take(test, arena, 12 * MIB);
-	expect_sound(test, sd);
-	end_arena(test, arena);
-	close_space(test, sd);
-}
-
-/* What others hold is a lack of memory, with the report of one. */
-static void an_arena_lacks_memory(struct kunit *test)
-{
-	struct slabdev *sd = small_space(test, 32 * MIB);
-	struct slabdev_arena *arena = new_arena(test, sd, 32 * MIB);
-	struct slabdev_arena_stats before, after;
-	void *p = must_alloc(test, sd, 20 * MIB);
-
-	arena_take(test, arena, 7 * MIB);
-	before = arena_figures(test, arena);
-	kunit_expect_report(test, REPORT_OUT_OF_MEMORY);
-	EXPECT_NO_ROOM(test, arena, 20 * MIB, EDQUOT);
-	after = arena_figures(test, arena);
-	KUNIT_EXPECT_EQ(test, after.failed, 1);
-	after.failed = 0;
-	KUNIT_EXPECT_MEMEQ(test, &before, &after, sizeof(before));
-	expect_sound(test, sd);
-	/* What is free in the space is to be had. */
-	EXPECT_FREED(test, sd, p);
-	arena_take(test, arena, 20 * MIB);
-	end_arena(test, arena);
-	close_space(test, sd);
-}
-
-/* Handles of a chunk, which can go one by one: growth by much at once has
- * longer ones on a device. */
-static char *take_piece_by_piece(struct kunit *test,
-				 struct slabdev_arena *arena, u64 bytes)
-{
-	char *p = arena_take(test, arena, MIB);
-	u64 at;
-
-	for (at = MIB; at < bytes; at += MIB)
-		arena_take(test, arena, MIB);
-	return p;
-}
-
-/* Memory that an arena does not use is everybody's before a request fails. */
-static void idle_arenas_give(struct kunit *test)
-{
-	struct slabdev *sd = small_space(test, 32 * MIB);
-	struct slabdev_arena *a = new_arena(test, sd, 32 * MIB);
-	struct slabdev_arena *b = new_arena(test, sd, 32 * MIB);
-	char *p = take_piece_by_piece(test, a, 30 * MIB), *q;
-
-	KUNIT_EXPECT_EQ(test, slabdev_arena_reset(a), 0);
-	p = arena_take(test, a, 3 * MIB);
-	mem_fill(sd, p, 3 * MIB, 7);
-	KUNIT_EXPECT_EQ(test, arena_figures(test, a).mapped, 30 * MIB);
-	q = must_alloc(test, sd, 10 * MIB);
-	mem_fill(sd, q, 10 * MIB, 8);
-	KUNIT_EXPECT_LE(test, arena_figures(test, a).mapped, 22 * MIB);
-	/* The other arena gets what is left, but not what is handed out. */
-	arena_take(test, b, 16 * MIB);
-	KUNIT_EXPECT_EQ(test, arena_figures(test, a).mapped, 4 * MIB);
-	KUNIT_EXPECT_TRUE(test, mem_is(sd, p, 3 * MIB, 7));
-	expect_sound(test, sd);
-	end_arena(test, b);
-	EXPECT_FREED(test, sd, q);
-	arena_take(test, a, 25 * MIB);
-	end_arena(test, a);
-	close_space(test, sd);
-}
-
-static void set_policy(struct kunit *test, struct slabdev *sd, u32 mode,
-		       u64 keep)
-{
-	struct slabdev_policy policy = SLABDEV_POLICY_INIT;
-
-	policy.mode = mode;
-	policy.keep_bytes = keep;
-	KUNIT_EXPECT_EQ(test, slabdev_set_policy(sd, &policy), 0);
-}
-
-static u64 mapped_after_reset(struct kunit *test, struct slabdev *sd,
-			      struct slabdev_arena *arena)
-{
-	(void)take_piece_by_piece(test, arena, 20 * MIB);
-	KUNIT_EXPECT_EQ(test, slabdev_arena_reset(arena), 0);
-	settle(test, sd);
-	return arena_figures(test, arena).mapped;
-}
-
-static void reset_keeps_by_policy(struct kunit *test)
-{
-	struct slabdev *sd = small_space(test, 64 * MIB);
-	struct slabdev_arena *arena = new_arena(test, sd, 32 * MIB);
-
-	KUNIT_EXPECT_EQ(test, mapped_after_reset(test, sd, arena), 20 * MIB);
-	set_policy(test, sd, SLABDEV_TRIM, 6 * MIB);
-	KUNIT_EXPECT_LE(test, mapped_after_reset(test, sd, arena), 6 * MIB);
-	set_policy(test, sd, SLABDEV_AGGRESSIVE, 0);
-	KUNIT_EXPECT_EQ(test, mapped_after_reset(test, sd, arena), 0);
-	KUNIT_EXPECT_EQ(test, stats_of(test, sd).mapped, 0);
-	set_policy(test, sd, SLABDEV_RETAIN, 0);
-	KUNIT_EXPECT_EQ(test, mapped_after_reset(test, sd, arena), 20 * MIB);
-	KUNIT_EXPECT_EQ(test, slabdev_trim(sd, 5 * MIB), 0);
-	KUNIT_EXPECT_LE(test, arena_figures(test, arena).mapped, 6 * MIB);
-	KUNIT_EXPECT_EQ(test, slabdev_trim(sd, 0), 0);
-	KUNIT_EXPECT_EQ(test, arena_figures(test, arena).mapped, 0);
-	expect_sound(test, sd);
-	end_arena(test, arena);
-	close_space(test, sd);
-}
-
-/* A trim leaves what is handed out, to the end of its chunk. */
-static void trim_leaves_what_is_used(struct kunit *test)
-{
-	struct slabdev *sd = small_space(test, 64 * MIB);
-	struct slabdev_arena *arena = new_arena(test, sd, 32 * MIB);
-	struct slabdev_arena_mark mark;
-	char *p = arena_take(test, arena, 5 * MIB);
-
-	mem_fill(sd, p, 5 * MIB, 3);
-	mark = arena_mark_of(test, arena);
-	arena_take(test, arena, 20 * MIB);
-	KUNIT_EXPECT_EQ(test, slabdev_trim(sd, 0), 0);
-	KUNIT_EXPECT_EQ(test, arena_figures(test, arena).mapped, 26 * MIB);
-	KUNIT_EXPECT_EQ(test, slabdev_arena_rewind(arena, &mark), 0);
-	KUNIT_EXPECT_EQ(test, arena_figures(test, arena).mapped, 26 * MIB);
-	KUNIT_EXPECT_EQ(test, slabdev_trim(sd, 0), 0);
-	KUNIT_EXPECT_EQ(test, arena_figures(test, arena).mapped, 6 * MIB);
-	KUNIT_EXPECT_TRUE(test, mem_is(sd, p, 5 * MIB, 3));
-	p = arena_take(test, arena, 20 * MIB);
-	mem_fill(sd, p, 20 * MIB, 4);
-	end_arena(test, arena);
-	close_space(test, sd);
-}
-
-/* Where nobody says how much, addresses are shared out. */
-static void default_arenas_take_less_and_less(struct kunit *test)
-{
-	struct slabdev *sd = small_space(test, 64 * MIB);
-	struct slabdev_arena *arena[40];
-	u32 i, n;
-
-	for (n = 0; n < ARRAY_SIZE(arena); n++) {
-		if (slabdev_arena_create(&arena[n], sd, NULL))
-			break;
-		KUNIT_EXPECT_LE(test, arena_figures(test, arena[n]).max_bytes,
-				64 * MIB);
-	}
-	KUNIT_EXPECT_GE(test, n, 12);
-	/* Objects have addresses yet. */
-	EXPECT_FREED(test, sd, must_alloc(test, sd, 30 * MIB));
-	arena_take(test, arena[0], 10 * MIB);
-	for (i = 0; i < n; i++)
-		end_arena(test, arena[i]);
-	close_space(test, sd);
-}
-
-static void comm_spaces_have_small_arenas_only(struct kunit *test)
-{
-	struct slabdev_attr attr = SLABDEV_ATTR_INIT;
-	struct slabdev_arena_attr arena_attr = SLABDEV_ARENA_ATTR_INIT;
-	struct slabdev_arena *arena = NULL;
-	struct slabdev *sd;
-
-	need_merging(test, test->priv);
-	attr.limit = 64 * MIB;
-	attr.flags = SLABDEV_OPEN_COMM;
-	sd = open_space_attr(test, &attr);
-	arena_attr.max_bytes = 2 * MIB;
-	KUNIT_EXPECT_EQ(test, slabdev_arena_create(&arena, sd, &arena_attr),
-			-ENOTSUP);
-	EXPECT_WORDS(test, slabdev_last_error(), "SLABDEV_OPEN_COMM");
-	arena = new_arena(test, sd, MIB);
-	arena_take(test, arena, 1000);
-	end_arena(test, arena);
-	close_space(test, sd);
-}
-
 /* ---- Children ------------------------------------------------------------ */
 
 static int use_in_child(struct slabdev *sd, struct slabdev_arena *arena,
@@ -844,8 +484,8 @@ static const struct kunit_case arena_cases[] = {
 	KUNIT_CASE(alignments_are_kept),
 	KUNIT_CASE(an_arena_has_an_alignment),
 	KUNIT_CASE(attributes_are_checked),
-	KUNIT_CASE(stale_handles_are_refused),
-	KUNIT_CASE(what_is_no_handle_is_refused),
+	KUNIT_CASE(stale_tokens_are_refused),
+	KUNIT_CASE(what_is_no_token_is_refused),
 	KUNIT_CASE(rewinding_goes_back_to_a_mark),
 	KUNIT_CASE(misused_marks_are_refused),
 	KUNIT_CASE(marks_are_counted),
@@ -854,13 +494,6 @@ static const struct kunit_case arena_cases[] = {
 	KUNIT_CASE(reports_list_arenas),
 	KUNIT_CASE(many_arenas_at_once),
 	KUNIT_CASE(closing_lists_arenas),
-	KUNIT_CASE(an_arena_beyond_the_limit),
-	KUNIT_CASE(an_arena_lacks_memory),
-	KUNIT_CASE(idle_arenas_give),
-	KUNIT_CASE(reset_keeps_by_policy),
-	KUNIT_CASE(trim_leaves_what_is_used),
-	KUNIT_CASE(default_arenas_take_less_and_less),
-	KUNIT_CASE(comm_spaces_have_small_arenas_only),
 	KUNIT_CASE(arenas_go_on_in_a_child),
 	{ 0 }
 };

@@ -2,238 +2,17 @@
 /*
  * backed_test.c - reservations that are memory: vmm/reserve.c, section 5.
  *
- * The backend is a bank: address numbers in regions, each of which costs what
- * it is long, and no memory at all. It knows what is mapped where, and looks at
- * each call: whatever a case is about, nothing is mapped outside of a region or
- * twice, and no region goes under a mapping.
+ * The backend is a bank: tests/bank.h.
  */
 #include <errno.h>
 
 #include "slab/space.h"
+#include "tests/bank.h"
 #include "tests/open_space.h"
 #include "tests/random.h"
-#include "tests/vmm_space.h"
-#include "vmm/backends.h"
 #include "vmm/internal.h"
 
-#define REGIONS_MAX 512u
-#define CHUNKS_MAX 65536u
-#define BANK_BASE ((u64)1 << 40)
 #define FIRST_CHUNKS 32u	/* 64 MiB, see reserve.c */
-
-struct region {
-	u64 addr, size;		/* size 0: none */
-};
-
-/* Of the case; one at a time. */
-static struct bank {
-	struct kunit *test;
-	u64 capacity, used;	/* bytes */
-	u64 next;		/* address of the next region */
-	u64 shift;		/* from an aligned address */
-	int unreserve_err;
-	u64 nr_handles;
-	struct region regions[REGIONS_MAX];
-	bool mapped[CHUNKS_MAX];
-} bank;
-
-static struct region *region_of(u64 addr, u64 size)
-{
-	for (u32 i = 0; i < REGIONS_MAX; i++) {
-		struct region *r = &bank.regions[i];
-
-		if (addr >= r->addr && addr + size <= r->addr + r->size)
-			return r;
-	}
-	KUNIT_FAIL(bank.test, "0x%llx is in no region",
-		   (unsigned long long)addr);
-	return NULL;
-}
-
-static u32 nr_regions(void)
-{
-	u32 n = 0;
-
-	for (u32 i = 0; i < REGIONS_MAX; i++)
-		n += bank.regions[i].size != 0;
-	return n;
-}
-
-static bool *chunk_at(u64 addr)
-{
-	u64 chunk = (addr - BANK_BASE) / VMM_MIN_CHUNK;
-
-	KUNIT_ASSERT_LT(bank.test, chunk, CHUNKS_MAX);
-	return &bank.mapped[chunk];
-}
-
-/* ---- Its operations --------------------------------------------------- */
-
-static int bank_reserve(void *dev, u64 size, u64 align, u64 *addr)
-{
-	struct region *r = bank.regions;
-
-	(void)dev;
-	KUNIT_EXPECT_TRUE(bank.test, is_aligned(size, VMM_MIN_CHUNK));
-	if (bank.used + size > bank.capacity)
-		return -ENOMEM;
-	while (r->size)
-		r++;
-	*r = (struct region){ align_up(bank.next, align) + bank.shift, size };
-	/* No two regions are neighbours. */
-	bank.next = r->addr + size + VMM_MIN_CHUNK;
-	bank.used += size;
-	*addr = r->addr;
-	return 0;
-}
-
-static int bank_unreserve(void *dev, u64 addr, u64 size)
-{
-	struct region *r = region_of(addr, size);
-
-	(void)dev;
-	if (bank.unreserve_err)
-		return bank.unreserve_err;
-	KUNIT_ASSERT_NOT_NULL(bank.test, r);
-	KUNIT_EXPECT_EQ(bank.test, r->addr, addr);
-	KUNIT_EXPECT_EQ(bank.test, r->size, size);
-	for (u64 at = addr; at < addr + size; at += VMM_MIN_CHUNK)
-		KUNIT_EXPECT_FALSE(bank.test, *chunk_at(at));
-	bank.used -= size;
-	*r = (struct region){ 0 };
-	return 0;
-}
-
-static int bank_create(void *dev, u64 size, u64 *handle)
-{
-	(void)dev;
-	*handle = size;
-	bank.nr_handles++;
-	return 0;
-}
-
-static int bank_release(void *dev, u64 handle, u64 size)
-{
-	(void)dev;
-	KUNIT_EXPECT_EQ(bank.test, handle, size);
-	bank.nr_handles--;
-	return 0;
-}
-
-static void set_mapped(u64 addr, u64 size, bool mapped)
-{
-	KUNIT_EXPECT_TRUE(bank.test, is_aligned(addr, VMM_MIN_CHUNK));
-	(void)region_of(addr, size);
-	for (u64 at = addr; at < addr + size; at += VMM_MIN_CHUNK) {
-		KUNIT_EXPECT_NE(bank.test, *chunk_at(at), mapped);
-		*chunk_at(at) = mapped;
-	}
-}
-
-static int bank_map(void *dev, u64 addr, u64 size, u64 handle)
-{
-	(void)dev;
-	KUNIT_EXPECT_EQ(bank.test, handle, size);
-	set_mapped(addr, size, true);
-	return 0;
-}
-
-static int bank_set_access(void *dev, u64 addr, u64 size)
-{
-	(void)dev;
-	for (u64 at = addr; at < addr + size; at += VMM_MIN_CHUNK)
-		KUNIT_EXPECT_TRUE(bank.test, *chunk_at(at));
-	return 0;
-}
-
-static int bank_unmap(void *dev, u64 addr, u64 size)
-{
-	(void)dev;
-	set_mapped(addr, size, false);
-	return 0;
-}
-
-static int bank_fill(void *dev, u64 addr, u64 size, u8 byte,
-		     slabdev_stream_t stream)
-{
-	(void)byte;
-	(void)stream;
-	return bank_set_access(dev, addr, size);
-}
-
-static int bank_copy(void *dev, u64 to, u64 from, u64 size,
-		     slabdev_stream_t stream)
-{
-	(void)stream;
-	(void)bank_set_access(dev, from, size);
-	return bank_set_access(dev, to, size);
-}
-
-static int bank_meminfo(void *dev, u64 *free_bytes, u64 *total)
-{
-	(void)dev;
-	*free_bytes = bank.capacity - bank.used;
-	*total = bank.capacity;
-	return 0;
-}
-
-static struct vmm_ops bank_ops;
-
-static int backed_test_init(struct kunit *test)
-{
-	struct space *s = space_new(test);
-
-	bank = (struct bank){ .test = test, .capacity = TIB,
-			      .next = BANK_BASE };
-	bank_ops = vmm_host_ops;
-	bank_ops.put = NULL;
-	bank_ops.name = "bank";
-	bank_ops.backed = true;
-	bank_ops.reserve = bank_reserve;
-	bank_ops.unreserve = bank_unreserve;
-	bank_ops.create = bank_create;
-	bank_ops.release = bank_release;
-	bank_ops.map = bank_map;
-	bank_ops.set_access = bank_set_access;
-	bank_ops.unmap = bank_unmap;
-	bank_ops.fill = bank_fill;
-	bank_ops.copy = bank_copy;
-	bank_ops.meminfo = bank_meminfo;
-	s->ops = &bank_ops;
-	test->priv = s;
-	return 0;
-}
-
-static void backed_test_exit(struct kunit *test)
-{
-	if (!test->priv)
-		return;
-	space_end(test->priv);
-	KUNIT_EXPECT_EQ(test, bank.used, 0);
-	KUNIT_EXPECT_EQ(test, nr_regions(), 0);
-	KUNIT_EXPECT_EQ(test, bank.nr_handles, 0);
-}
-
-static struct space *bank_space(struct kunit *test, u64 limit, u64 reserve)
-{
-	struct space *s = test->priv;
-
-	space_open(s, limit, reserve);
-	return s;
-}
-
-static u64 used_chunks(void)
-{
-	return bank.used / VMM_MIN_CHUNK;
-}
-
-#define EXPECT_BANK(s, regions, chunks)					\
-do {									\
-	KUNIT_EXPECT_EQ((s)->test, nr_regions(), regions);		\
-	KUNIT_EXPECT_EQ((s)->test, used_chunks(), chunks);		\
-	KUNIT_EXPECT_EQ((s)->test, (s)->cnt.reserved, bank.used);	\
-	EXPECT_VALID(s);						\
-} while (0)
 
 /* ---- How much --------------------------------------------------------- */
 
@@ -403,6 +182,128 @@ static void region_in_use_does_not_go(struct kunit *test)
 }
 
 /* The numbers serve again, at whatever address. */
+/* What was given back in the midst of others is not given back at the end. */
+static void vacant_region_is_passed_over_at_the_end(struct kunit *test)
+{
+	struct space *s = bank_space(test, 1024, 0);
+	u32 first, middle, last;
+
+	first = space_map(s, FIRST_CHUNKS, FIRST_CHUNKS);
+	middle = space_map(s, 40, 40);
+	last = space_map(s, 50, 50);
+	KUNIT_EXPECT_EQ(test, nr_regions(), 3);
+	space_unmap(s, middle, VMM_RELEASE);
+	KUNIT_EXPECT_EQ(test, nr_regions(), 2);
+	KUNIT_EXPECT_EQ(test, s->v.nr_res, 3);
+	KUNIT_EXPECT_TRUE(test, s->v.res[1].is_vacant);
+	KUNIT_EXPECT_LT(test, first, last);
+	EXPECT_VALID(s);
+	KUNIT_EXPECT_EQ(test, space_close(s), 0);
+	KUNIT_EXPECT_EQ(test, s->cnt.reserved, 0);
+	KUNIT_EXPECT_EQ(test, bank.used, 0);
+}
+
+/* Regions 1 to 4 are used: of 40, 50, 70 and 100 chunks. */
+static struct space *four_regions(struct kunit *test, u32 *at)
+{
+	static const u32 chunks[] = { 40, 50, 70, 100 };
+	struct space *s = bank_space(test, 1024, 0);
+
+	space_map(s, FIRST_CHUNKS, FIRST_CHUNKS);
+	for (u32 i = 0; i < ARRAY_SIZE(chunks); i++) {
+		at[i] = space_map(s, chunks[i], chunks[i]);
+		KUNIT_ASSERT_EQ(test, s->v.res[i + 1].nr_chunks, chunks[i]);
+		KUNIT_ASSERT_EQ(test, s->v.res[i + 1].first_chunk, at[i]);
+	}
+	return s;
+}
+
+/* Of numbers without memory the shortest run that is long enough. */
+static void shortest_vacant_numbers_are_taken(struct kunit *test)
+{
+	u32 at[4];
+	struct space *s = four_regions(test, at);
+
+	space_unmap(s, at[0], VMM_RELEASE);
+	space_unmap(s, at[2], VMM_RELEASE);
+	KUNIT_EXPECT_EQ(test, s->v.nr_res, 5);
+	KUNIT_EXPECT_EQ(test, space_map(s, 40, 40), at[0]);
+	EXPECT_VALID(s);
+	/* All of the run has memory, as far as the limit goes. */
+	KUNIT_EXPECT_EQ(test, space_map(s, 60, 60), at[2]);
+	KUNIT_EXPECT_EQ(test, s->v.res[3].nr_chunks, 70);
+	KUNIT_EXPECT_EQ(test, space_map(s, 10, 10), at[2] + 60);
+	/* None is left that is long enough. */
+	KUNIT_EXPECT_EQ(test, space_map(s, 11, 11), at[3] + 101);
+	EXPECT_VALID(s);
+}
+
+/* Neighbours are one, with the number between them. */
+static void vacant_neighbours_are_joined(struct kunit *test)
+{
+	u32 at[4];
+	struct space *s = four_regions(test, at);
+
+	space_unmap(s, at[0], VMM_RELEASE);
+	KUNIT_EXPECT_EQ(test, s->v.nr_res, 5);
+	space_unmap(s, at[1], VMM_RELEASE);
+	KUNIT_EXPECT_EQ(test, s->v.nr_res, 4);
+	KUNIT_EXPECT_EQ(test, s->v.res[1].nr_chunks, 40 + 1 + 50);
+	KUNIT_EXPECT_EQ(test, s->v.res[2].first_chunk, at[2]);
+	KUNIT_EXPECT_EQ(test, s->v.res[3].first_chunk, at[3]);
+	KUNIT_EXPECT_TRUE(test, s->v.res[1].is_vacant);
+	KUNIT_EXPECT_FALSE(test, s->v.res[2].is_vacant);
+	EXPECT_VALID(s);
+	KUNIT_EXPECT_EQ(test, space_map(s, 91, 91), at[0]);
+	KUNIT_EXPECT_EQ(test, s->v.nr_res, 4);
+	EXPECT_VALID(s);
+	/* What is behind all others is forgotten. */
+	space_unmap(s, at[2], VMM_RELEASE);
+	KUNIT_EXPECT_EQ(test, s->v.nr_res, 4);
+	space_unmap(s, at[3], VMM_RELEASE);
+	KUNIT_EXPECT_EQ(test, s->v.nr_res, 2);
+	EXPECT_VALID(s);
+}
+
+static void vacant_neighbours_on_both_sides(struct kunit *test)
+{
+	u32 at[4];
+	struct space *s = four_regions(test, at);
+
+	space_unmap(s, at[0], VMM_RELEASE);
+	space_unmap(s, at[2], VMM_RELEASE);
+	space_unmap(s, at[1], VMM_RELEASE);
+	KUNIT_EXPECT_EQ(test, s->v.nr_res, 3);
+	KUNIT_EXPECT_EQ(test, s->v.res[1].nr_chunks, 40 + 1 + 50 + 1 + 70);
+	KUNIT_EXPECT_EQ(test, s->v.res[2].first_chunk, at[3]);
+	EXPECT_VALID(s);
+}
+
+/* Numbers that somebody has taken keep their memory, mapped or not. */
+static void taken_numbers_keep_their_region(struct kunit *test)
+{
+	u32 at[4], first, last;
+	struct space *s = four_regions(test, at);
+
+	bank.unreserve_err = -EIO;
+	space_unmap(s, at[1], VMM_RELEASE);
+	KUNIT_EXPECT_FALSE(test, s->v.res[2].is_vacant);
+	KUNIT_ASSERT_EQ(test, vmm_run_alloc(&s->v, 10, &first), 0);
+	KUNIT_EXPECT_EQ(test, first, at[1]);
+	bank.unreserve_err = 0;
+	KUNIT_EXPECT_EQ(test, vmm_reclaim(&s->v, 0, true), 0);
+	KUNIT_EXPECT_EQ(test, nr_regions(), 5);
+	/* Also those behind free ones. */
+	KUNIT_ASSERT_EQ(test, vmm_run_alloc(&s->v, 1, &last), 0);
+	KUNIT_EXPECT_EQ(test, last, at[1] + 10);
+	range_free(&s->v.addresses, first, 10);
+	KUNIT_EXPECT_EQ(test, vmm_reclaim(&s->v, 0, true), 0);
+	KUNIT_EXPECT_EQ(test, nr_regions(), 5);
+	range_free(&s->v.addresses, last, 1);
+	KUNIT_EXPECT_EQ(test, vmm_reclaim(&s->v, 0, true), 0);
+	EXPECT_BANK(s, 4, 242);
+}
+
 static void numbers_are_used_again(struct kunit *test)
 {
 	struct space *s = bank_space(test, 1000, 0);
@@ -569,6 +470,11 @@ static const struct kunit_case backed_cases[] = {
 	KUNIT_CASE(empty_region_goes_back_and_the_first_stays),
 	KUNIT_CASE(kept_region_goes_back_at_a_trim),
 	KUNIT_CASE(region_in_use_does_not_go),
+	KUNIT_CASE(vacant_region_is_passed_over_at_the_end),
+	KUNIT_CASE(shortest_vacant_numbers_are_taken),
+	KUNIT_CASE(vacant_neighbours_are_joined),
+	KUNIT_CASE(vacant_neighbours_on_both_sides),
+	KUNIT_CASE(taken_numbers_keep_their_region),
 	KUNIT_CASE(numbers_are_used_again),
 	KUNIT_CASE(ever_longer_requests_are_served),
 	KUNIT_CASE(region_that_is_kept_by_the_backend),
@@ -580,8 +486,8 @@ static const struct kunit_case backed_cases[] = {
 
 static const struct kunit_suite backed_suite = {
 	.name = "backed",
-	.init = backed_test_init,
-	.exit = backed_test_exit,
+	.init = bank_init,
+	.exit = bank_exit,
 	.cases = backed_cases,
 };
 kunit_test_suite(backed_suite);

@@ -37,6 +37,15 @@ static int device_of_spec(void)
 	return on_host() ? -1 : atoi(strchr(test_spec(), ':') + 1);
 }
 
+/* What the name of the space says, not what the library makes of it. */
+static u32 kind_of_spec(void)
+{
+	return on_host() ? SLABDEV_BLOCK_HOST :
+	       !strncmp(test_spec(), "cuda:", 5) ? SLABDEV_BLOCK_DEVICE :
+	       !strncmp(test_spec(), "cuda-host:", 10) ? SLABDEV_BLOCK_PINNED :
+							 SLABDEV_BLOCK_MANAGED;
+}
+
 static void describes_any_object(struct kunit *test)
 {
 	size_t size = *(const size_t *)test->param_value;
@@ -48,8 +57,7 @@ static void describes_any_object(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, block.usable, slabdev_usable_size(sd, p));
 	KUNIT_EXPECT_GE(test, block.align, 256);
 	KUNIT_EXPECT_EQ(test, (uintptr_t)p % block.align, 0);
-	KUNIT_EXPECT_EQ(test, block.kind, on_host() ? SLABDEV_BLOCK_HOST :
-						      block.kind);
+	KUNIT_EXPECT_EQ(test, block.kind, kind_of_spec());
 	KUNIT_EXPECT_EQ(test, block.device, device_of_spec());
 	expect_sound(test, sd);
 	EXPECT_FREED(test, sd, p);
@@ -249,6 +257,33 @@ static void bad_arguments(struct kunit *test)
 	EXPECT_FREED(test, sd, p);
 }
 
+/* A program of a later version, whose structure is longer. */
+struct later {
+	struct slabdev_block block;
+	u64 added;
+};
+
+static void blocks_of_another_version(struct kunit *test)
+{
+	struct later l = { .block = SLABDEV_BLOCK_INIT };
+	struct slabdev *sd = test->priv;
+	void *p = must_alloc(test, sd, 1000);
+
+	l.block.size = sizeof(l);
+	KUNIT_EXPECT_EQ(test, slabdev_block_get(sd, p, &l.block), 0);
+	KUNIT_EXPECT_EQ(test, l.block.size, sizeof(l));
+	KUNIT_EXPECT_EQ(test, l.block.bytes, 1000);
+	KUNIT_EXPECT_EQ(test, l.added, 0);
+	KUNIT_EXPECT_EQ(test, slabdev_block_check(sd, &l.block), 0);
+	/* What nobody here knows cannot be done. */
+	l.added = 1;
+	KUNIT_EXPECT_EQ(test, slabdev_block_check(sd, &l.block), -E2BIG);
+	KUNIT_EXPECT_EQ(test, slabdev_block_free(sd, &l.block), -E2BIG);
+	KUNIT_EXPECT_EQ(test, slabdev_block_get(sd, p, &l.block), -E2BIG);
+	l.added = 0;
+	KUNIT_EXPECT_EQ(test, slabdev_block_free(sd, &l.block), 0);
+}
+
 static void other_spaces_do_not_know_it(struct kunit *test)
 {
 	struct slabdev *sd = test->priv, *other = open_space(test, 64 * MIB);
@@ -420,6 +455,7 @@ static const struct kunit_case cases[] = {
 	KUNIT_CASE(owned_ones_are_not_freed),
 	KUNIT_CASE(exported_ones_are_not_freed),
 	KUNIT_CASE(bad_arguments),
+	KUNIT_CASE(blocks_of_another_version),
 	KUNIT_CASE(other_spaces_do_not_know_it),
 	KUNIT_CASE(comm_objects),
 	KUNIT_CASE_ISOLATED(two_threads_one_free),

@@ -1,44 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * buf_test.c - buffers: who owns the memory, views of it, and what is told of
- * every token that is not one any more.
+ * every token that is not one any more. Streams are in buf_streams.c, threads
+ * in buf_threads.c.
  */
-#include <pthread.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/log.h"
-#include "core/os.h"
 #include "slab/token.h"
-#include "tests/crew.h"
-#include "tests/open_space.h"
+#include "tests/buf_space.h"
 
-static struct slabdev_buf *must_make(struct kunit *test, struct slabdev *sd,
-				     size_t size)
-{
-	struct slabdev_buf *buf = NULL;
-
-	KUNIT_ASSERT_EQ_MSG(test, slabdev_buf_alloc(&buf, sd, size, NULL), 0,
-			    "%s", slabdev_last_error());
-	KUNIT_EXPECT_NOT_NULL(test, slabdev_buf_ptr(buf));
-	return buf;
-}
-
-static struct slabdev_buf *must_view(struct kunit *test,
-				     struct slabdev_buf *buf, size_t offset,
-				     size_t size)
-{
-	struct slabdev_buf *view = NULL;
-
-	KUNIT_ASSERT_EQ_MSG(test, slabdev_buf_view(&view, buf, offset, size),
-			    0, "%s", slabdev_last_error());
-	return view;
-}
-
-#define EXPECT_ERROR_HAS(test, text) \
-	KUNIT_EXPECT_TRUE_MSG(test, strstr(slabdev_last_error(), text), \
-			      "no '%s' in: %s", text, slabdev_last_error())
 #define EXPECT_REPORT_HAS(test, text) \
 	KUNIT_EXPECT_TRUE_MSG(test, strstr(kunit_report_text(test), text), \
 			      "no '%s' in: %s", text, kunit_report_text(test))
@@ -227,7 +199,7 @@ static void expect_refused(struct kunit *test, struct slabdev_buf *buf, int err)
 	EXPECT_REPORT_HAS(test, "nothing was changed");
 }
 
-static void stale_handles_are_refused(struct kunit *test)
+static void stale_tokens_are_refused(struct kunit *test)
 {
 	struct slabdev *sd = test->priv;
 	struct slabdev_buf *old = must_make(test, sd, 256), *buf, *view;
@@ -446,307 +418,6 @@ static void exported_memory_stays_owned(struct kunit *test)
 	close_space(test, sd);
 }
 
-/* ---- Streams ------------------------------------------------------------ */
-
-static void nothing(void *arg)
-{
-	(void)arg;
-}
-
-static slabdev_stream_t busy_queue(struct kunit *test)
-{
-	slabdev_stream_t q = NULL;
-
-	KUNIT_ASSERT_EQ(test, slabdev_queue_create(&q, SLABDEV_QUEUE_MANUAL),
-			0);
-	KUNIT_ASSERT_EQ(test, slabdev_queue_submit(q, nothing, NULL), 0);
-	return q;
-}
-
-static void run_queue(struct kunit *test, slabdev_stream_t q)
-{
-	KUNIT_EXPECT_EQ(test, slabdev_queue_synchronize(q), 0);
-}
-
-static u64 pending_of(struct kunit *test, struct slabdev *sd)
-{
-	KUNIT_EXPECT_EQ(test, slabdev_poll(sd), 0);
-	return stats_of(test, sd).pending;
-}
-
-/* Each order of three puts, on two queues and the CPU: the memory is free when
- * both queues are done, whichever is done first. */
-static void all_owners_are_waited_for(struct kunit *test)
-{
-	static const u32 order[6][3] = {
-		{ 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 },
-		{ 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 },
-	};
-	struct slabdev *sd = test->priv;
-	struct slabdev_buf *buf;
-	slabdev_stream_t q[3] = { NULL };
-	u32 i, j, first;
-
-	host_only(test, "queues");
-	for (i = 0; i < 12; i++) {
-		first = i / 6;
-		q[1] = busy_queue(test);
-		q[2] = busy_queue(test);
-		buf = must_make(test, sd, 1000);
-		KUNIT_EXPECT_NOT_NULL(test, slabdev_buf_get(buf));
-		KUNIT_EXPECT_NOT_NULL(test, slabdev_buf_get(buf));
-		for (j = 0; j < 3; j++)
-			KUNIT_EXPECT_EQ(test, slabdev_buf_put_async(buf,
-					q[order[i % 6][j]]), 2 - (int)j);
-		KUNIT_EXPECT_EQ(test, slabdev_buf_refs(buf), 0);
-		KUNIT_EXPECT_EQ(test, pending_of(test, sd), 1024);
-		run_queue(test, q[1 + first]);
-		KUNIT_EXPECT_EQ(test, pending_of(test, sd), 1024);
-		run_queue(test, q[2 - first]);
-		KUNIT_EXPECT_EQ(test, pending_of(test, sd), 0);
-		KUNIT_EXPECT_EQ(test, slabdev_queue_destroy(q[1]), 0);
-		KUNIT_EXPECT_EQ(test, slabdev_queue_destroy(q[2]), 0);
-		expect_sound(test, sd);
-	}
-}
-
-static void views_are_waited_for(struct kunit *test)
-{
-	struct slabdev *sd = test->priv;
-	struct slabdev_buf *buf, *a, *b;
-	slabdev_stream_t p, q;
-
-	host_only(test, "queues");
-	buf = must_make(test, sd, 3 * MIB);
-	p = busy_queue(test);
-	q = busy_queue(test);
-	a = must_view(test, buf, 0, 100);
-	b = must_view(test, buf, 100, 100);
-	KUNIT_EXPECT_EQ(test, slabdev_buf_put_async(a, p), 0);
-	KUNIT_EXPECT_EQ(test, slabdev_buf_put(buf), 0);
-	KUNIT_EXPECT_EQ(test, slabdev_buf_put_async(b, q), 0);
-	KUNIT_EXPECT_EQ(test, pending_of(test, sd), 3 * MIB);
-	run_queue(test, q);
-	KUNIT_EXPECT_EQ(test, pending_of(test, sd), 3 * MIB);
-	run_queue(test, p);
-	KUNIT_EXPECT_EQ(test, pending_of(test, sd), 0);
-	KUNIT_EXPECT_EQ(test, slabdev_queue_destroy(p), 0);
-	KUNIT_EXPECT_EQ(test, slabdev_queue_destroy(q), 0);
-}
-
-/* A put that cannot be remembered does not take place. */
-static void too_many_streams(struct kunit *test)
-{
-	struct slabdev *sd = test->priv;
-	struct slabdev_buf *buf;
-	slabdev_stream_t q[16];
-	u32 i;
-
-	host_only(test, "queues");
-	buf = must_make(test, sd, 1000);
-	for (i = 0; i < 16; i++) {
-		q[i] = busy_queue(test);
-		KUNIT_EXPECT_NOT_NULL(test, slabdev_buf_get(buf));
-	}
-	for (i = 0; i < 14; i++)
-		KUNIT_EXPECT_EQ(test, slabdev_buf_put_async(buf, q[i]),
-				16 - (int)i);
-	KUNIT_EXPECT_EQ(test, slabdev_buf_put_async(buf, q[14]), -ENOSPC);
-	KUNIT_EXPECT_EQ(test, slabdev_buf_refs(buf), 3);
-	KUNIT_EXPECT_EQ(test, slabdev_buf_put_async(buf, q[0]), 2);
-	KUNIT_EXPECT_EQ(test, slabdev_buf_put(buf), 1);
-	/* The last one needs no note. */
-	KUNIT_EXPECT_EQ(test, slabdev_buf_put_async(buf, q[15]), 0);
-	for (i = 0; i < 16; i++) {
-		KUNIT_EXPECT_EQ(test, pending_of(test, sd),
-				i == 14 ? 1024 : pending_of(test, sd));
-		if (i != 14)
-			run_queue(test, q[i]);
-	}
-	KUNIT_EXPECT_EQ(test, pending_of(test, sd), 0);
-	for (i = 0; i < 16; i++)
-		KUNIT_EXPECT_EQ(test, slabdev_queue_destroy(q[i]), 0);
-}
-
-static void wrong_stream_changes_nothing(struct kunit *test)
-{
-	struct slabdev *sd = test->priv;
-	slabdev_stream_t q = NULL;
-	struct slabdev_buf *buf;
-
-	host_only(test, "what is no stream");
-	buf = must_make(test, sd, 1000);
-	KUNIT_ASSERT_EQ(test, slabdev_queue_create(&q, 0), 0);
-	KUNIT_EXPECT_EQ(test, slabdev_queue_destroy(q), 0);
-	KUNIT_EXPECT_EQ(test, slabdev_buf_put_async(buf, q), -EINVAL);
-	EXPECT_ERROR_HAS(test, "slabdev_buf_put_async");
-	KUNIT_EXPECT_EQ(test, slabdev_buf_refs(buf), 1);
-	KUNIT_EXPECT_EQ(test, slabdev_buf_put(buf), 0);
-}
-
-/* On a device the bound stream and another one, each order. */
-static void bound_stream_and_another(struct kunit *test)
-{
-	slabdev_stream_t other = SLABDEV_STREAM_PER_THREAD;
-	struct slabdev *sd = test->priv;
-	struct slabdev_buf *buf;
-	u32 i;
-
-	for (i = 0; i < 4; i++) {
-		buf = must_make(test, sd, 1000);
-		KUNIT_EXPECT_NOT_NULL(test, slabdev_buf_get(buf));
-		KUNIT_EXPECT_EQ(test, slabdev_buf_put_async(buf,
-				i & 1 ? other : NULL), 1);
-		KUNIT_EXPECT_EQ(test, slabdev_buf_put_async(buf,
-				i & 2 ? other : NULL), 0);
-		expect_sound(test, sd);
-	}
-	expect_empty(test, sd);
-}
-
-/* ---- Threads ------------------------------------------------------------ */
-
-#define NR_THREADS 4u
-#define ROUNDS 2000u
-
-struct sharing {
-	struct kunit *test;
-	struct slabdev_buf *buf;
-};
-
-static void share(void *arg)
-{
-	struct sharing *s = arg;
-	struct slabdev_buf *view;
-	u32 i;
-
-	for (i = 0; i < ROUNDS; i++) {
-		KUNIT_ASSERT_NOT_NULL(s->test, slabdev_buf_get(s->buf));
-		view = must_view(s->test, s->buf, i % 1000, 1);
-		KUNIT_EXPECT_GE(s->test, slabdev_buf_refs(s->buf), 1);
-		KUNIT_EXPECT_GE(s->test, slabdev_buf_put(s->buf), 1);
-		KUNIT_EXPECT_EQ(s->test, slabdev_buf_put(view), 0);
-	}
-	KUNIT_EXPECT_GE(s->test, slabdev_buf_put(s->buf), 0);
-}
-
-static void many_threads_own_it(struct kunit *test)
-{
-	struct slabdev *sd = test->priv;
-	struct crew *crew = crew_new(test, NR_THREADS);
-	struct sharing s[NR_THREADS];
-	u32 i;
-
-	s[0] = (struct sharing){ test, must_make(test, sd, 1000) };
-	for (i = 1; i < NR_THREADS; i++) {
-		s[i] = s[0];
-		KUNIT_EXPECT_NOT_NULL(test, slabdev_buf_get(s[0].buf));
-	}
-	crew_all(crew, share, s, sizeof(s[0]));
-	KUNIT_EXPECT_EQ(test, slabdev_buf_refs(s[0].buf), 0);
-	KUNIT_EXPECT_EQ(test, stats_of(test, sd).live_objects, 0);
-	crew_dismiss(crew);
-}
-
-struct twice {
-	struct kunit *test;
-	struct slabdev *sd;
-	struct slabdev_buf *buf;
-	void *p;
-	u32 arrived;		/* atomic */
-	u32 won, lost, refused;	/* atomic */
-};
-
-static void count_result(struct twice *t, int err)
-{
-	if (!err)
-		__atomic_fetch_add(&t->won, 1, __ATOMIC_RELAXED);
-	else if (err == -EALREADY)
-		__atomic_fetch_add(&t->lost, 1, __ATOMIC_RELAXED);
-	else
-		KUNIT_FAIL(t->test, "%d", err);
-}
-
-static void meet(struct twice *t)
-{
-	__atomic_fetch_add(&t->arrived, 1, __ATOMIC_ACQ_REL);
-	while (load_acquire(&t->arrived) % 2)
-		os_yield();
-}
-
-static void *put_once_too_often(void *arg)
-{
-	struct twice *t = arg;
-
-	meet(t);
-	count_result(t, slabdev_buf_put(t->buf));
-	return NULL;
-}
-
-static void swallow(int level, int kind, const char *text, void *arg)
-{
-	(void)level;
-	(void)kind;
-	(void)text;
-	(void)arg;
-}
-
-/* Two puts of one owner at once: one frees. */
-static void of_two_puts_one_frees(struct kunit *test)
-{
-	struct twice t = { .test = test, .sd = test->priv };
-	pthread_t other;
-	u32 i;
-
-	log_set_sink(swallow, NULL);
-	for (i = 0; i < 200; i++) {
-		t.buf = must_make(test, t.sd, 300);
-		t.arrived = 0;
-		KUNIT_ASSERT_EQ(test, pthread_create(&other, NULL,
-						     put_once_too_often, &t),
-				0);
-		put_once_too_often(&t);
-		pthread_join(other, NULL);
-	}
-	KUNIT_EXPECT_EQ(test, t.won, 200);
-	KUNIT_EXPECT_EQ(test, t.lost, 200);
-	log_set_sink(NULL, NULL);
-}
-
-static void *free_by_address(void *arg)
-{
-	struct twice *t = arg;
-	int err;
-
-	meet(t);
-	err = slabdev_free(t->sd, t->p);
-	if (err != -EINVAL && err != -EALREADY)
-		KUNIT_FAIL(t->test, "%d", err);
-	return NULL;
-}
-
-/* A wrong free takes the tag, and puts it back: the last put waits for that. */
-static void wrong_free_beside_the_last_put(struct kunit *test)
-{
-	struct twice t = { .test = test, .sd = test->priv };
-	pthread_t other;
-	u32 i;
-
-	log_set_sink(swallow, NULL);
-	for (i = 0; i < 500; i++) {
-		t.buf = must_make(test, t.sd, 300);
-		t.p = slabdev_buf_ptr(t.buf);
-		t.arrived = 0;
-		KUNIT_ASSERT_EQ(test, pthread_create(&other, NULL,
-						     free_by_address, &t), 0);
-		meet(&t);
-		KUNIT_EXPECT_EQ(test, slabdev_buf_put(t.buf), 0);
-		pthread_join(other, NULL);
-		KUNIT_EXPECT_EQ(test, stats_of(test, t.sd).live_objects, 0);
-	}
-	log_set_sink(NULL, NULL);
-}
-
 /* ---- Fork --------------------------------------------------------------- */
 
 static void use_in_child(struct kunit *test, struct slabdev *sd,
@@ -804,7 +475,7 @@ static const struct kunit_case cases[] = {
 	KUNIT_CASE(ten_elements_of_a_hundred),
 	KUNIT_CASE(views_of_views),
 	KUNIT_CASE(parts_beyond_the_end),
-	KUNIT_CASE(stale_handles_are_refused),
+	KUNIT_CASE(stale_tokens_are_refused),
 	KUNIT_CASE(garbage_is_refused),
 	KUNIT_CASE(bad_arguments),
 	KUNIT_CASE(address_is_refused),

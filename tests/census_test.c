@@ -4,8 +4,8 @@
  *
  * One fault of each kind is planted in a vmm that has some of everything: two
  * reservations, handles in use, idle, spare, and lost with and without an
- * address. The census has to name what does not hold, and nothing once the
- * fault is taken out again. There is a fault for each sentence of
+ * address, a hole, and numbers that are held. The census has to name what does
+ * not hold, and nothing once the fault is taken out again. There is a fault for each sentence of
  * vmm/validate.c.
  */
 #include <errno.h>
@@ -20,8 +20,9 @@ struct ground {
 	struct space *s;
 	struct vmm *v;
 	struct vmm_fault f;
-	struct vmm_handle *used, *other, *idle, *idle_long, *spare;
-	struct vmm_handle *lost, *lost_unmapped;
+	struct vmm_handle *used, *other, *idle, *idle_first, *idle_long;
+	struct vmm_handle *spare, *lost, *lost_unmapped;
+	struct vmm_handle extra;	/* for lists that have one too many */
 	u32 gap;		/* the number between the reservations */
 	struct pokes pokes;
 };
@@ -56,6 +57,7 @@ static int census_init(struct kunit *test)
 {
 	struct ground *g = kunit_kzalloc(test, sizeof(*g));
 	struct vmm_handle *spare;
+	u32 first;
 
 	test->priv = g;
 	g->s = space_new(test);
@@ -72,12 +74,19 @@ static int census_init(struct kunit *test)
 	g->spare = map_one(g, 1);
 	map_and_put(g, 2, VMM_KEEP_MAPPED);
 	g->idle_long = map_and_put(g, 3, VMM_KEEP_MAPPED);
+	g->idle_first = map_one(g, 1);
 	map_one(g, 39);
-	g->idle = map_and_put(g, 1, VMM_KEEP_MAPPED);
+	g->idle = map_one(g, 1);
+	space_unmap(g->s, g->idle_first->first, VMM_KEEP_MAPPED);
+	space_unmap(g->s, g->idle->first, VMM_KEEP_MAPPED);
 	space_unmap(g->s, spare->first, VMM_KEEP_HANDLE);
 	space_unmap(g->s, g->spare->first, VMM_KEEP_HANDLE);
 	lose(g, g->lost, VMM_OP_UNMAP);
 	lose(g, g->lost_unmapped, VMM_OP_RELEASE);
+	KUNIT_ASSERT_EQ(test, vmm_map_guarded(g->v, 2, &first), 0);
+	KUNIT_ASSERT_EQ(test, vmm_unmap_guarded(g->v, first, VMM_RELEASE), 0);
+	KUNIT_ASSERT_EQ(test, vmm_hold(g->v, 3, &first), 0);
+	KUNIT_ASSERT_EQ(test, vmm_map_held(g->v, first, 2, 2), 0);
 	KUNIT_ASSERT_EQ(test, g->v->nr_res, 2);
 	g->gap = g->v->res[0].first_chunk + g->v->res[0].nr_chunks;
 	return 0;
@@ -94,6 +103,17 @@ static void census_exit(struct kunit *test)
 
 /* ---- The plants ------------------------------------------------------- */
 
+/* One more at the end of a list. */
+static void list_extra(struct ground *g, struct list *head, u32 nr,
+		       enum vmm_state state)
+{
+	g->extra = (struct vmm_handle){ .nr = nr, .state = state };
+	g->extra.node.next = head;
+	g->extra.node.prev = head->prev;
+	POKE(head->prev->next, &g->extra.node);
+	POKE(head->prev, &g->extra.node);
+}
+
 PLANT(range_of_numbers, POKE(g->v->addresses.nr_free, 1))
 PLANT(range_of_idle, POKE(g->v->idle_runs.nr_free, 7))
 PLANT(chunk_of_another, POKE(*vmm_chunk(g->v, g->idle_long->first + 1),
@@ -106,6 +126,34 @@ PLANT(before_its_addresses, POKE(g->v->res[1].raw_addr,
 				 g->v->res[1].addr + 4096))
 PLANT(too_many_open, POKE(g->v->res[0].nr_open, 41))
 PLANT(mapped_elsewhere, POKE(*vmm_chunk(g->v, g->used->first), g->other))
+PLANT(mapped_before, POKE(*vmm_chunk(g->v, g->other->first), g->used))
+PLANT(nr_used, POKE(g->v->res[0].nr_used, g->v->res[0].nr_used + 1))
+PLANT(behind_its_addresses,
+      POKE(g->v->res[0].raw_size, g->v->res[0].raw_size - 4 * MIB))
+PLANT(vacant_with_address, POKE(g->v->res[1].is_vacant, true);
+      POKE(g->v->res[1].nr_used, 0))
+PLANT(vacant_in_use, POKE(g->v->res[1].is_vacant, true);
+      POKE(g->v->res[1].addr, 0))
+PLANT(vacant_with_idle, POKE(g->v->res[1].is_vacant, true);
+      POKE(g->v->res[1].addr, 0);
+      POKE(g->v->res[1].nr_used, 0))
+PLANT(lost_links, POKE(g->lost->node.prev, &g->used->node))
+PLANT(single_links, POKE(g->idle->node.prev, &g->used->node))
+PLANT(stamp_to_come, POKE(g->idle->stamp, g->v->last_stamp + 1))
+PLANT(stamps_in_disorder, POKE(g->idle_first->stamp, g->idle->stamp + 1))
+PLANT(used_single, list_extra(g, &g->v->idle_singles, 1, VMM_ACCESSIBLE);
+      g->extra.stamp = g->idle->stamp)
+PLANT(long_single, list_extra(g, &g->v->idle_singles, 2, VMM_IDLE);
+      g->extra.stamp = g->idle->stamp)
+PLANT(single_too_many, list_extra(g, &g->v->idle_singles, 1, VMM_IDLE);
+      g->extra.stamp = g->idle->stamp)
+PLANT(single_in_bin, list_extra(g, &g->v->idle[0], 1, VMM_IDLE))
+PLANT(wrong_bin, list_extra(g, &g->v->idle[1], 4, VMM_IDLE))
+PLANT(idle_long_too_many, list_extra(g, &g->v->idle[1], 2, VMM_IDLE);
+      POKE(g->v->nr_idle, g->v->nr_idle + 1))
+PLANT(walls, POKE(g->v->nr_walls, g->v->nr_walls + 1))
+PLANT(hole_chunks, POKE(g->v->hole_chunks, g->v->nr_walls + 1))
+PLANT(held_nowhere, POKE(g->v->nr_held, g->v->nr_held + 1))
 PLANT(links, POKE(g->spare->node.prev, &g->used->node))
 PLANT(idle_links, POKE(g->idle_long->node.next, &g->idle_long->node))
 PLANT(spare_of_two, POKE(g->spare->nr, 2))
@@ -131,7 +179,7 @@ PLANT(adjacent, POKE(g->v->res[0].nr_chunks, 41);
 PLANT(beyond_the_end, POKE(g->v->max_chunks, g->v->res[1].first_chunk + 3))
 PLANT(reserved, POKE(g->s->cnt.reserved, 0))
 PLANT(held_idle, POKE(g->idle->is_held, true))
-PLANT(held, POKE(g->used->is_held, true))
+PLANT(held, POKE(g->v->nr_held, 0))
 PLANT(calls, POKE(g->s->cnt.fails[VMM_OP_MAP], 1000))
 
 static const struct plant plants[] = {
@@ -146,6 +194,29 @@ static const struct plant plants[] = {
 	  "vmm: a reservation is not aligned within its addresses"),
 	P(too_many_open, "vmm: more numbers are open than reserved"),
 	P(mapped_elsewhere, "vmm: a chunk's handle is mapped elsewhere"),
+	P(mapped_before, "vmm: a chunk's handle is mapped elsewhere"),
+	P(nr_used, "vmm: the chunks in use of a reservation were counted "
+	  "wrongly"),
+	P(behind_its_addresses,
+	  "vmm: a reservation is not aligned within its addresses"),
+	P(vacant_with_address,
+	  "vmm: a reservation that was given back is in use"),
+	P(vacant_in_use, "vmm: a reservation that was given back is in use"),
+	P(vacant_with_idle, "vmm: an idle chunk is missing from its list"),
+	P(lost_links, "vmm: a list is not linked both ways"),
+	P(single_links, "vmm: a list is not linked both ways"),
+	P(stamp_to_come, "vmm: an idle chunk is missing from its list"),
+	P(stamps_in_disorder, "vmm: a wrong handle among the idle chunks"),
+	P(used_single, "vmm: a wrong handle among the idle chunks"),
+	P(long_single, "vmm: a wrong handle among the idle chunks"),
+	P(single_too_many, "vmm: an idle chunk is missing from its list"),
+	P(single_in_bin, "vmm: a wrong handle in an idle list"),
+	P(wrong_bin, "vmm: a wrong handle in an idle list"),
+	P(idle_long_too_many,
+	  "vmm: an idle mapping is missing from its list"),
+	P(walls, "vmm: the numbers without memory were counted wrongly"),
+	P(hole_chunks, "vmm: the numbers without memory were counted wrongly"),
+	P(held_nowhere, "vmm: the held numbers were counted wrongly"),
 	P(links, "vmm: a list is not linked both ways"),
 	P(idle_links, "vmm: a list is not linked both ways"),
 	P(spare_of_two, "vmm: a spare handle is not a free single chunk"),

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/log.h"
+#include "slab/arena.h"
 #include "tests/arena_space.h"
 #include "tests/stream_space.h"
 
@@ -329,20 +330,27 @@ static int use_in_child(struct slabdev *sd, struct slabdev_arena *arena)
 	return slabdev_arena_alloc(arena, 1) || errno != EALREADY ? 4 : 0;
 }
 
+/* White-box: as if a thread had the claim that is not in the child. */
 static void arenas_are_dead_in_a_child(struct kunit *test)
 {
 	struct stream_space s;
 	struct slabdev_arena *arena;
+	struct arena *inside;
 	int status = -1;
 	pid_t pid;
 
 	open_bench(&s, test, SLABDEV_RETAIN);
 	arena = arena_on(&s, NULL);
 	take_and_work(&s, arena, 1000, s.bound);
+	inside = arena_entry(token_index(arena));
+	WRITE_ONCE(inside->claim, 1);
 	pid = fork();
 	KUNIT_ASSERT_GE(test, pid, 0);
-	if (!pid)
+	if (!pid) {
+		alarm(60);
 		_exit(use_in_child(s.sd, arena));
+	}
+	WRITE_ONCE(inside->claim, 0);
 	KUNIT_ASSERT_EQ(test, waitpid(pid, &status, 0), pid);
 	KUNIT_EXPECT_EQ(test, status, 0);
 	take_and_work(&s, arena, 1000, s.bound);

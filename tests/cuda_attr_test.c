@@ -410,6 +410,8 @@ static u64 kept_by_pool(struct kunit *test, u64 threshold)
 static void pool_keeps_as_much_as_it_is_told(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, kept_by_pool(test, 0), 0);
+	KUNIT_EXPECT_LE(test, kept_by_pool(test, 32 * MIB), 32 * MIB);
+	KUNIT_EXPECT_GE(test, kept_by_pool(test, 256 * MIB), 70 * MIB);
 	KUNIT_EXPECT_GE(test, kept_by_pool(test, UINT64_MAX), 70 * MIB);
 }
 

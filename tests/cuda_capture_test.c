@@ -5,30 +5,14 @@
  * The model counts as a violation each call that a capture forbids, and spoils
  * the capture, as a driver does. Launches are in cuda_graph_test.c; a replay
  * here is the work of the graph, put into the stream by hand on the addresses
- * that were captured.
+ * that were captured. Several graphs, and what is not declared, are in
+ * cuda_capture_other.c.
  */
 #include <errno.h>
 #include <stdio.h>
 
 #include "core/log.h"
-#include "tests/stream_space.h"
-
-#define LIMIT (96 * MIB)
-
-/* Calls that look at the device, wait, or give memory back. */
-static const char *const forbidden[] = {
-	"cuEventQuery", "cuEventSynchronize", "cuStreamSynchronize",
-	"cuCtxSynchronize", "cuStreamQuery", "cuMemUnmap", "cuMemRelease",
-};
-
-static u64 forbidden_calls(void)
-{
-	u64 sum = 0;
-
-	for (u32 i = 0; i < ARRAY_SIZE(forbidden); i++)
-		sum += cu.model_calls(forbidden[i]);
-	return sum;
-}
+#include "tests/cuda_capture.h"
 
 static const CUstreamCaptureMode modes[] = {
 	CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
@@ -41,89 +25,7 @@ static void describe_mode(const CUstreamCaptureMode *mode, char *desc)
 }
 KUNIT_ARRAY_PARAM(mode, modes, describe_mode);
 
-/* The parameter, before test->param_value is anybody else's. */
-static CUstreamCaptureMode mode_of(struct kunit *test)
-{
-	const CUstreamCaptureMode *mode = test->param_value;
-
-	return mode ? *mode : CU_STREAM_CAPTURE_MODE_GLOBAL;
-}
-
-struct capture {
-	struct stream_space s;
-	CUstreamCaptureMode mode;
-	CUstream stream;
-	struct slabdev_graph *graph;
-	u64 calls;		/* forbidden ones, at its begin */
-};
-
-static void capture_open(struct capture *c, struct kunit *test)
-{
-	*c = (struct capture){ .mode = mode_of(test) };
-	stream_space_open(&c->s, test, NULL, LIMIT, SLABDEV_ORDER_STREAM);
-	c->stream = c->s.lane[0];
-}
-
-static void declare(struct capture *c)
-{
-	KUNIT_ASSERT_EQ_MSG(c->s.test,
-			    slabdev_capture_begin(c->s.sd, c->stream,
-						  &c->graph), 0, "%s",
-			    slabdev_last_error());
-}
-
-static void begin(struct capture *c)
-{
-	MUST(c->s.test, cuStreamBeginCapture(c->stream, c->mode));
-	c->calls = forbidden_calls();
-}
-
-/* It was left alone, and makes a graph. */
-static void end(struct capture *c)
-{
-	CUgraph graph = NULL;
-
-	KUNIT_EXPECT_EQ(c->s.test, forbidden_calls(), c->calls);
-	EXPECT_CU(c->s.test, cuStreamEndCapture(c->stream, &graph), 0);
-	EXPECT_CU(c->s.test, cuGraphDestroy(graph), 0);
-	EXPECT_NO_VIOLATION(c->s.test);
-}
-
-static void declare_end(struct capture *c)
-{
-	KUNIT_EXPECT_EQ(c->s.test, slabdev_capture_end(c->graph), 0);
-}
-
-static void release_graph(struct capture *c)
-{
-	KUNIT_EXPECT_EQ_MSG(c->s.test, slabdev_graph_release(c->graph), 0,
-			    "%s", slabdev_last_error());
-	c->graph = NULL;
-}
-
 /* ---- Declared -------------------------------------------------------- */
-
-static const size_t sizes[] = { 256, 5000, 300000, 3 * MIB };
-
-/* What the graph has, whole or in part, is nobody else's. */
-static void expect_apart(struct capture *c, void *const *p, u32 n)
-{
-	void *q[40];
-
-	for (u32 i = 0; i < ARRAY_SIZE(q); i++) {
-		size_t size = sizes[i % ARRAY_SIZE(sizes)];
-
-		q[i] = i & 4 ? slabdev_alloc(c->s.sd, size) :
-			       slabdev_alloc_async(c->s.sd, size,
-						   c->s.lane[i % NR_LANES]);
-		KUNIT_ASSERT_NOT_NULL_MSG(c->s.test, q[i], "%s",
-					  slabdev_last_error());
-		for (u32 k = 0; k < n; k++)
-			KUNIT_EXPECT_PTR_NE(c->s.test, q[i], p[k]);
-	}
-	for (u32 i = 0; i < ARRAY_SIZE(q); i++)
-		EXPECT_FREED(c->s.test, c->s.sd, q[i]);
-}
 
 static void graph_keeps_what_it_freed(struct kunit *test)
 {
@@ -509,171 +411,6 @@ static void bound_stream(struct kunit *test)
 	declare_end(&c);
 	expect_apart(&c, &p, 1);
 	release_graph(&c);
-	stream_space_close(&c.s);
-}
-
-/* ---- Two graphs, and what is refused --------------------------------- */
-
-static void two_captures_at_once(struct kunit *test)
-{
-	struct capture c, d;
-	void *p, *q;
-
-	capture_open(&c, test);
-	d = c;
-	d.stream = c.s.lane[1];
-	declare(&c);
-	declare(&d);
-	begin(&c);
-	begin(&d);
-	p = get_on(&c.s, 5000, c.stream);
-	give_on(&c.s, p, c.stream);
-	q = get_on(&c.s, 5000, d.stream);
-	KUNIT_EXPECT_PTR_NE(test, p, q);
-	give_on(&c.s, q, d.stream);
-	KUNIT_EXPECT_EQ(test, sums(&c.s).graphs, 2);
-	end(&d);
-	end(&c);
-	declare_end(&c);
-	declare_end(&d);
-	expect_apart(&c, (void *[]){ p, q }, 2);
-	release_graph(&d);
-	expect_apart(&c, &p, 1);
-	KUNIT_EXPECT_GT(test, sums(&c.s).held, 0);
-	release_graph(&c);
-	KUNIT_EXPECT_EQ(test, sums(&c.s).held, 0);
-	stream_space_close(&c.s);
-}
-
-/* The same object in two graphs. */
-static void used_by_two_graphs(struct kunit *test)
-{
-	struct capture c, d;
-	void *p;
-
-	capture_open(&c, test);
-	d = c;
-	d.stream = c.s.lane[1];
-	p = must_alloc(test, c.s.sd, 5000);
-	declare(&c);
-	declare(&d);
-	KUNIT_EXPECT_EQ(test, slabdev_use(c.s.sd, p, c.stream), 0);
-	KUNIT_EXPECT_EQ(test, slabdev_use(c.s.sd, p, d.stream), 0);
-	declare_end(&c);
-	declare_end(&d);
-	EXPECT_FREED(test, c.s.sd, p);
-	release_graph(&d);
-	KUNIT_EXPECT_GT_MSG(test, sums(&c.s).held, 0,
-			    "the other graph still has it");
-	expect_apart(&c, &p, 1);
-	release_graph(&c);
-	KUNIT_EXPECT_EQ(test, sums(&c.s).held, 0);
-	stream_space_close(&c.s);
-}
-
-static void refusals(struct kunit *test)
-{
-	struct slabdev_graph *none = NULL;
-	struct capture c;
-
-	capture_open(&c, test);
-	KUNIT_EXPECT_EQ(test, slabdev_capture_begin(c.s.sd, NULL, &none),
-			-EINVAL);
-	KUNIT_EXPECT_EQ(test, slabdev_capture_begin(c.s.sd,
-						    SLABDEV_STREAM_LEGACY,
-						    &none), -EINVAL);
-	KUNIT_EXPECT_EQ(test, slabdev_capture_begin(c.s.sd, c.stream, NULL),
-			-EINVAL);
-	KUNIT_EXPECT_EQ(test, slabdev_capture_end(NULL), -EINVAL);
-	KUNIT_EXPECT_EQ(test, slabdev_graph_release(NULL), 0);
-	declare(&c);
-	KUNIT_EXPECT_EQ(test, slabdev_capture_begin(c.s.sd, c.stream, &none),
-			-EBUSY);
-	KUNIT_EXPECT_NULL(test, none);
-	KUNIT_EXPECT_EQ(test, slabdev_graph_release(c.graph), -EBUSY);
-	KUNIT_EXPECT_EQ(test, sums(&c.s).graphs, 1);
-	declare_end(&c);
-	KUNIT_EXPECT_EQ(test, slabdev_capture_end(c.graph), -EINVAL);
-	release_graph(&c);
-	stream_space_close(&c.s);
-}
-
-static void detach_in_a_capture(struct kunit *test)
-{
-	struct capture c;
-
-	capture_open(&c, test);
-	attach(&c.s, c.stream);
-	declare(&c);
-	begin(&c);
-	KUNIT_EXPECT_EQ(test, slabdev_stream_detach(c.s.sd, c.stream), -EBUSY);
-	KUNIT_EXPECT_EQ(test, sums(&c.s).streams, 1);
-	end(&c);
-	declare_end(&c);
-	detach(&c.s, c.stream);
-	release_graph(&c);
-	stream_space_close(&c.s);
-}
-
-/* The graph may still be launched: the space is not closed under it. */
-static void close_with_a_graph(struct kunit *test)
-{
-	struct capture c;
-	int err;
-
-	capture_open(&c, test);
-	declare(&c);
-	begin(&c);
-	give_on(&c.s, get_on(&c.s, 5000, c.stream), c.stream);
-	end(&c);
-	declare_end(&c);
-	err = slabdev_close(c.s.sd, 0);
-	KUNIT_EXPECT_EQ(test, err, -EBUSY);
-	if (err) {
-		KUNIT_EXPECT_GT(test, strlen(slabdev_last_error()), 0);
-		err = slabdev_close(c.s.sd, SLABDEV_CLOSE_FORCE);
-		KUNIT_EXPECT_EQ(test, err, 0);
-	}
-	stream_space_end(&c.s);
-}
-
-/* ---- Not declared ---------------------------------------------------- */
-
-static void undeclared_is_noticed_and_held(struct kunit *test)
-{
-	struct capture c;
-	void *p, *q;
-
-	capture_open(&c, test);
-	p = get_on(&c.s, 5000, c.stream);
-	q = get_on(&c.s, 5000, c.stream);
-	run_through(&c.s, c.stream);
-	begin(&c);
-	kunit_expect_report(test, REPORT_CAPTURE);
-	give_on(&c.s, p, c.stream);
-	give_on(&c.s, q, c.stream);
-	end(&c);
-	MUST(test, cuCtxSynchronize());
-	KUNIT_EXPECT_EQ(test, slabdev_poll(c.s.sd), 0);
-	KUNIT_EXPECT_GE(test, sums(&c.s).pending, 10000);
-	expect_apart(&c, (void *[]){ p, q }, 2);
-	KUNIT_EXPECT_EQ(test, slabdev_close(c.s.sd, 0), 0);
-	stream_space_end(&c.s);
-}
-
-/* Other streams go on, whose frees need events too, in each mode. */
-static void others_go_on(struct kunit *test)
-{
-	struct capture c;
-
-	capture_open(&c, test);
-	c.mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-	begin(&c);
-	for (u32 i = 0; i < 100; i++)
-		give_on(&c.s, get_on(&c.s, 5000, c.s.lane[1]), c.s.lane[1]);
-	MUST(test, cuStreamSynchronize(c.s.lane[1]));
-	c.calls = forbidden_calls();
-	end(&c);
 	stream_space_close(&c.s);
 }
 

@@ -8,6 +8,7 @@
  * they do to memory that is theirs is no mistake, however late they do it, and
  * what they do to other memory is found, on each kind of memory.
  */
+#include "slab/stamp.h"
 #include "tests/damage.h"
 #include "tests/launches.h"
 
@@ -144,6 +145,46 @@ static void end(struct stream_space *s)
 	stream_space_end(s);
 }
 
+/* What is allocated in a capture has the zone that was there before: it is
+ * looked at when the graph has gone, and when it was freed behind that. */
+static void zones_in_a_graph(struct kunit *test)
+{
+	struct slabdev_graph *graph;
+	struct stream_space s;
+	u32 freed_within;
+	void *p;
+
+	begin(&s, test, "FZ");
+	for (freed_within = 0; freed_within < 2; freed_within++) {
+		/* Memory that a capture may have: the work on it is done. */
+		EXPECT_FREED(test, s.sd, must_alloc(test, s.sd, 230));
+		settle_all(&s);
+		MUST(test, cuCtxSynchronize());
+		KUNIT_EXPECT_EQ(test, slabdev_poll(s.sd), 0);
+		KUNIT_ASSERT_EQ(test, slabdev_capture_begin(s.sd, s.lane[0],
+							    &graph), 0);
+		p = slabdev_alloc_async(s.sd, 100, s.lane[0]);
+		KUNIT_ASSERT_NOT_NULL(test, p);
+		if (freed_within)
+			KUNIT_EXPECT_EQ(test, slabdev_free_async(s.sd, p,
+						s.lane[0]), 0);
+		KUNIT_EXPECT_EQ(test, slabdev_capture_end(graph), 0);
+		mem_fill(s.sd, p, 100, 0x11);
+		mem_fill(s.sd, (char *)p + 245, 1, 0x5a);
+		EXPECT_TOLD(test, REPORT_RED_ZONE, {
+			KUNIT_EXPECT_EQ(test, slabdev_graph_release(graph), 0);
+			if (!freed_within)
+				EXPECT_FREED(test, s.sd, p);
+			settle_all(&s);
+		});
+		expect_told(test, "Object 0x%llx of ",
+			    (unsigned long long)(uintptr_t)p);
+		expect_told(test, "First byte 0x5a instead of 0xcc");
+		expect_told(test, "found when the object was freed");
+	}
+	end(&s);
+}
+
 /* A kernel writes one byte too many, in order; seen when the free is done. */
 static void kernel_writes_behind(struct kunit *test)
 {
@@ -242,6 +283,30 @@ static void written_before_the_look(struct kunit *test)
 
 /* ---- The driver fails ------------------------------------------------- */
 
+/* What host order hands out is anybody's at once, so that poison that is being
+ * filled yet would be written over what its next owner has done. */
+static void host_order_waits_for_poison(struct kunit *test)
+{
+	struct stream_space s;
+	stamp_t stamp;
+	void *p;
+
+	need_debug(test);
+	debug_letters_are("P");
+	stream_space_open(&s, test, NULL, LIMIT, SLABDEV_ORDER_HOST);
+	stamp = stamp_now(&s.sd->vmm);
+	p = must_alloc(test, s.sd, 5000);
+	KUNIT_EXPECT_TRUE(test, stamp_is_quiet(stamp, &s.sd->vmm));
+	hold(&s, s.lane[0]);
+	cuda_submit_fill(test, p, 5000, 0x11, s.lane[0]);
+	give_on(&s, p, s.lane[0]);
+	stamp = stamp_now(&s.sd->vmm);
+	let_go(&s, s.lane[0]);
+	settle_all(&s);
+	KUNIT_EXPECT_TRUE(test, stamp_is_quiet(stamp, &s.sd->vmm));
+	stream_space_close(&s);
+}
+
 static const char *const calls[] = {
 	"cuMemsetD8Async", "cuMemsetD2D8Async", "cuMemsetD32Async",
 	"cuMemcpyDtoHAsync_v2", "cuMemcpy2DAsync_v2", "cuStreamSynchronize",
@@ -304,10 +369,12 @@ static const struct kunit_case cuda_debug_cases[] = {
 	KUNIT_CASE_PARAM(late_work_is_no_mistake, kind_gen_params),
 	KUNIT_CASE_PARAM(used_on_another_stream, kind_gen_params),
 	KUNIT_CASE_PARAM(graphs_own_what_they_have, kind_gen_params),
+	KUNIT_CASE_PARAM(zones_in_a_graph, kind_gen_params),
 	KUNIT_CASE_PARAM(kernel_writes_behind, kind_gen_params),
 	KUNIT_CASE_PARAM(kernel_writes_after_the_free, kind_gen_params),
 	KUNIT_CASE_PARAM(frees_are_looked_at_together, kind_gen_params),
 	KUNIT_CASE_PARAM(written_before_the_look, kind_gen_params),
+	KUNIT_CASE(host_order_waits_for_poison),
 	KUNIT_CASE_PARAM(a_call_fails_once, call_gen_params),
 	{}
 };

@@ -248,6 +248,41 @@ static void aggressive_free_does_not_wait(struct kunit *test)
 }
 
 /* Without work, too, the event that a free records may take its time. */
+/*
+ * What could not go back yet at the switch serves a request of several chunks,
+ * in the order of the stream, and nothing is mapped beside it.
+ */
+static void switch_uses_what_is_in_flight(struct kunit *test)
+{
+	struct slabdev_policy policy = SLABDEV_POLICY_INIT;
+	struct flight f;
+	void *p[10], *q;
+	u64 before;
+
+	flight_begin(&f, test);
+	policy.mode = SLABDEV_AGGRESSIVE;
+	KUNIT_EXPECT_EQ(test, slabdev_set_policy(f.sd, &policy), 0);
+	hold(&f);
+	for (u32 i = 0; i < ARRAY_SIZE(p); i++) {
+		p[i] = must_alloc(test, f.sd, 2 * MIB);
+		cuda_submit_fill(test, p[i], 2 * MIB, 0x11, f.stream);
+	}
+	for (u32 i = 0; i < ARRAY_SIZE(p); i++)
+		EXPECT_FREED(test, f.sd, p[i]);
+	before = mapped(&f);
+	KUNIT_EXPECT_EQ(test, before, 20 * MIB);
+	policy.mode = SLABDEV_RETAIN;
+	KUNIT_EXPECT_EQ(test, slabdev_set_policy(f.sd, &policy), 0);
+	q = must_alloc(test, f.sd, 20 * MIB);
+	KUNIT_EXPECT_EQ(test, mapped(&f), before);
+	cuda_submit_fill(test, q, 20 * MIB, 0x22, f.stream);
+	flight_land(&f);
+	KUNIT_EXPECT_EQ(test, cuda_byte(test, q), 0x22);
+	EXPECT_FREED(test, f.sd, q);
+	hold(&f);
+	flight_end(&f);
+}
+
 static void aggressive_free_gives_back(struct kunit *test)
 {
 	struct slabdev_policy policy = SLABDEV_POLICY_INIT;
@@ -489,6 +524,7 @@ static const struct kunit_case flight_cases[] = {
 	KUNIT_CASE_PARAM(poll_does_not_wait, kind_gen_params),
 	KUNIT_CASE(captured_event_is_given_up),
 	KUNIT_CASE_PARAM(aggressive_free_does_not_wait, kind_gen_params),
+	KUNIT_CASE(switch_uses_what_is_in_flight),
 	KUNIT_CASE_PARAM(aggressive_free_gives_back, kind_gen_params),
 	KUNIT_CASE_PARAM(pressure_waits_for_the_work, kind_gen_params),
 	KUNIT_CASE_PARAM(close_waits_for_the_work, kind_gen_params),

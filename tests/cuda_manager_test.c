@@ -300,31 +300,30 @@ static void peak_of_a_total_is_that_of_the_sum(struct kunit *test)
 	end(test, m);
 }
 
-/* Two devices with different memory: one is full, the other is not. */
+/* Devices of 139.8 and of 22 GiB: what one serves the other has no room for,
+ * and nobody else does it in its place. */
 static void each_device_has_memory_of_its_own(struct kunit *test)
 {
-	struct slabdev_attr attr = SLABDEV_ATTR_INIT;
-	struct slabdev_manager *m = begin(test, "two");
-	const struct pair *small = &all_pairs[1], *large = &all_pairs[2];
-	u64 before = 0, after = 0;
-	struct slabdev *sd[2];
+	struct slabdev_manager *m = begin(test, "unequal");
+	const struct pair *large = &all_pairs[1], *small = &all_pairs[2];
+	u64 before = 0, after = 0, total = 0;
+	struct slabdev *sd;
 	void *p;
 
-	attr.limit = 8 * MIB;
-	KUNIT_ASSERT_EQ(test, slabdev_manager_open(m, small->kind,
-						   small->device, &attr,
-						   &sd[0]), 0);
-	attr.limit = 64 * MIB;
-	KUNIT_ASSERT_EQ(test, slabdev_manager_open(m, large->kind,
-						   large->device, &attr,
-						   &sd[1]), 0);
-	KUNIT_EXPECT_EQ(test, slabdev_meminfo(sd[0], &before, NULL), 0);
-	p = take(test, m, large, 40 * MIB);
-	KUNIT_EXPECT_EQ(test, slabdev_meminfo(sd[0], &after, NULL), 0);
+	KUNIT_ASSERT_EQ(test, slabdev_manager_space(m, large->kind,
+						    large->device, &sd), 0);
+	KUNIT_EXPECT_EQ(test, slabdev_meminfo(sd, NULL, &total), 0);
+	KUNIT_EXPECT_EQ(test, total, 71578 * (2 * MIB));
+	KUNIT_ASSERT_EQ(test, slabdev_manager_space(m, small->kind,
+						    small->device, &sd), 0);
+	KUNIT_EXPECT_EQ(test, slabdev_meminfo(sd, &before, &total), 0);
+	KUNIT_EXPECT_EQ(test, total, 22 * GIB);
+	p = take(test, m, large, 30 * GIB);
+	KUNIT_EXPECT_EQ(test, slabdev_meminfo(sd, &after, NULL), 0);
 	KUNIT_EXPECT_EQ(test, after, before);
 	kunit_expect_report(test, REPORT_OUT_OF_MEMORY);
 	KUNIT_EXPECT_ERRNO(test, slabdev_manager_alloc(m, small->kind,
-		small->device, 40 * MIB, 0), EDQUOT);
+		small->device, 30 * GIB, 0), EDQUOT);
 	KUNIT_EXPECT_EQ(test, ledger_of(test, m, small).failed, 1);
 	KUNIT_EXPECT_EQ(test, ledger_of(test, m, large).failed, 0);
 	give(test, m, p);

@@ -202,7 +202,7 @@ static void primed_space_is_steady_at_once(struct kunit *test)
 	struct calls before;
 	struct slabdev *sd;
 
-	sd = cuda_open_kind(test, CUDA_KIND_VMM, 2 * GIB, NULL);
+	sd = cuda_open_kind(test, test->param_value, 2 * GIB, NULL);
 	before = calls_now();
 	KUNIT_EXPECT_EQ(test, slabdev_prime(sd, GIB), 0);
 	tell_cost(test, "prime", &before);
@@ -292,7 +292,7 @@ static const struct kunit_case steady_cases[] = {
 	KUNIT_CASE_PARAM(sweeps_become_steady, kind_gen_params, .slow = true),
 	KUNIT_CASE_PARAM(repeated_steps_become_steady, kind_gen_params,
 			 .slow = true),
-	KUNIT_CASE(primed_space_is_steady_at_once),
+	KUNIT_CASE_PARAM(primed_space_is_steady_at_once, kind_gen_params),
 	KUNIT_CASE_PARAM(hit_calls_nothing, kind_gen_params),
 	KUNIT_CASE(growth_sets_access_once),
 	KUNIT_CASE(idle_memory_serves_without_a_call),

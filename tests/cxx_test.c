@@ -45,6 +45,8 @@ static const char *const names[] = {
 	"bad_streams_are_refused", "too_many_streams_are_refused",
 	"exported_memory_is_refused", "arenas_in_use_are_refused",
 	"what_c_gave_back_is_gone", "refused_ends_leak",
+	"managers_keep_books", "managers_route", "booked_arrays_move",
+	"blocks_tell", "kept_scopes_leave_no_mark",
 };
 
 static void describe_name(const char *const *name, char *desc)
@@ -143,6 +145,27 @@ static const struct mistake mistakes[] = {
 	  "ignoring return value" },
 	{ "elements of a const array are written",
 	  "assignment of read-only location", "cannot assign to return value" },
+	{ "a manager is copied", "use of deleted function",
+	  "call to implicitly-deleted copy constructor" },
+	{ "a booked array is copied", "use of deleted function",
+	  "call to deleted constructor" },
+	{ "a booked array is assigned", "use of deleted function",
+	  "overload resolution selected deleted operator" },
+	{ "an element of a booked array is read",
+	  "the CPU may not be able to touch",
+	  "the CPU may not be able to touch" },
+	{ "host code gets a booked array", "cannot convert",
+	  "no known conversion from 'booked_array<float>' to 'float *'" },
+	{ "a booked array's elements are dropped", "ignoring return value",
+	  "ignoring return value" },
+	{ "a group is copied", "use of deleted function",
+	  "call to deleted constructor" },
+	{ "an arena is copied", "use of deleted function",
+	  "call to implicitly-deleted copy constructor" },
+	{ "a scope of an arena is copied", "use of deleted function",
+	  "call to deleted constructor" },
+	{ "a block is taken for an owner", "conversion from",
+	  "no viable conversion from 'block' to 'device_ptr<float>'" },
 };
 
 static void describe_mistake(const struct mistake *m, char *desc)

@@ -245,6 +245,9 @@ bool has_poison_in(const struct victims *v, const void *p)
 {
 	const struct class *c = victim_class(v, p);
 
+	if (!c)
+		c = large_usable(v->sd, v->victim->size) <= SHARED_MAX ?
+		    v->sd->class[CLASS_LARGE] : NULL;
 	return c && READ_ONCE(c->debug) & DEBUG_POISON;
 }
 

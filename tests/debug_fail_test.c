@@ -149,7 +149,44 @@ static void zoned_calls_may_fail(struct kunit *test)
 		n += 1 + n / 10;
 }
 
+/* ---- A walk that cannot read --------------------------------------------- */
+
+static void hear(int level, const char *text, void *arg)
+{
+	u32 *times = arg;
+
+	(void)level;
+	*times += strstr(text, "could not be looked at") != NULL;
+}
+
+/* What is damaged was not seen, so it is no damage: the log says so, once. */
+static void walk_that_cannot_read_says_so(struct kunit *test)
+{
+	struct failing *t = test->priv;
+	u32 times = 0;
+	void *p[2];
+
+	host_only(test, "what fails is a backend of host memory");
+	debug_letters_are("Z");
+	KUNIT_ASSERT_EQ(test, failing_open(t), 0);
+	p[0] = must_alloc(test, t->sd, 1000);
+	p[1] = must_alloc(test, t->sd, 3 * MIB);
+	smear(t->sd, p[0], 1000, 1);
+	/* Not the harness, for whom the damage would be news. */
+	log_set_sink(NULL, NULL);
+	slabdev_set_log(hear, &times);
+	vmm_fault_arm(&t->f, VMM_OP_READ, 1, ON, -EIO);
+	KUNIT_EXPECT_EQ(test, slabdev_validate(t->sd), 0);
+	KUNIT_EXPECT_EQ(test, times, 1);
+	vmm_fault_arm(&t->f, VMM_OP_READ, 0, 0, 0);
+	KUNIT_EXPECT_EQ(test, slabdev_validate(t->sd), -EUCLEAN);
+	KUNIT_EXPECT_EQ(test, slabdev_free(t->sd, p[0]), 0);
+	KUNIT_EXPECT_EQ(test, slabdev_free(t->sd, p[1]), 0);
+	KUNIT_EXPECT_EQ(test, slabdev_close(t->sd, 0), 0);
+}
+
 static const struct kunit_case fail_cases[] = {
+	KUNIT_CASE_ISOLATED(walk_that_cannot_read_says_so),
 	KUNIT_CASE_PARAM(zoned_calls_may_fail, sweep_gen_params, .slow = true),
 	KUNIT_CASE_PARAM(more_calls_may_fail, sweep_gen_params,
 			 .is_long = true, .timeout_s = 600),

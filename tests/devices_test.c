@@ -117,7 +117,8 @@ static void built_without_cuda(struct kunit *test)
 		kunit_skip(test, "this build has CUDA");
 	expect_text(test, list_devices(test, "/nonexistent", "", false),
 		    "\ncuda: CUDA devices\n  usable       no: this library was "
-		    "built without CUDA (CONFIG_BACKEND_CUDA)\n");
+		    "built without CUDA (CONFIG_BACKEND_CUDA, "
+		    "\"make cuda_defconfig\")\n");
 }
 
 struct no_driver_param {

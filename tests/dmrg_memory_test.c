@@ -89,6 +89,66 @@ static void last_policy_goes_on(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, strstr(p.out, "\n    4  trim "));
 }
 
+/* ---- Priming ---------------------------------------------------------- */
+
+/*
+ * Goal: what is primed is not mapped by the first sweep, or by any other.
+ * Method: the same run twice, the second time primed with twice of what the
+ * first one mapped at most: which pieces it takes is not quite the same.
+ */
+static void priming_spares_the_first_sweep(struct kunit *test)
+{
+	const char *argv[] = { DMRG, "-L", "64", "-m", "128", "-s", "4",
+			       "--threads=1", "--policy=retain", "--json=-",
+			       NULL, NULL };
+	struct program cold, primed;
+	double calls = 0;
+	char prime[64];
+	int i;
+
+	dmrg_energy(test, argv, &cold);
+	KUNIT_EXPECT_TRUE(test, figure(test, cold.out, "bytes") == 0);
+	for (i = 1; i <= 4; i++)
+		calls += sweep_figures(test, cold.out, i).backend_calls;
+	KUNIT_EXPECT_TRUE_MSG(test, calls > 5, "%.0f calls", calls);
+	snprintf(prime, sizeof(prime), "--prime=%.0fM",
+		 2 * figure(test, cold.out, "peak_mapped") / (1 << 20));
+	argv[10] = prime;
+	expect_near(test, dmrg_energy(test, argv, &primed),
+		    figure(test, cold.out, "energy"), 1e-12);
+	KUNIT_EXPECT_TRUE(test, figure(test, primed.out, "bytes") > 0);
+	for (i = 1; i <= 4; i++)
+		KUNIT_EXPECT_TRUE(test, sweep_figures(test, primed.out, i)
+					.backend_calls == 0);
+	KUNIT_EXPECT_TRUE(test, figure(test, strstr(primed.out, "\"prime\""),
+				       "calls") < calls);
+}
+
+static void priming_is_shown(struct kunit *test)
+{
+	const char *const argv[] = { DMRG, "-L", "12", "-m", "24", "-s", "2",
+				     "--prime=3072K", NULL };
+	struct program p;
+
+	dmrg_energy(test, argv, &p);
+	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(p.out, "\nprimed 3.0 MiB: "),
+				  "%s", p.out);
+}
+
+/* What does not fit is said, and nothing was computed. */
+static void priming_beyond_the_limit(struct kunit *test)
+{
+	const char *const argv[] = { DMRG, "-L", "12", "-m", "24", "-s", "2",
+				     "--prime=1G", NULL };
+	struct program p;
+
+	program_run(test, &p, argv, "SLABDEV_LIMIT=16M");
+	KUNIT_EXPECT_EQ(test, p.status, 1);
+	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(p.err, "dmrg: priming of "
+				  "1073741824 bytes: "), "%s", p.err);
+	KUNIT_EXPECT_NULL(test, strstr(p.out, "\nenergy "));
+}
+
 /* ---- Push ------------------------------------------------------------- */
 
 struct push_param {
@@ -319,6 +379,9 @@ static const struct kunit_case dmrg_memory_cases[] = {
 	KUNIT_CASE_PARAM(policy_changes_between_sweeps, blocks_gen_params),
 	KUNIT_CASE(policies_are_shown),
 	KUNIT_CASE(last_policy_goes_on),
+	KUNIT_CASE(priming_spares_the_first_sweep),
+	KUNIT_CASE(priming_is_shown),
+	KUNIT_CASE(priming_beyond_the_limit),
 	KUNIT_CASE_PARAM(push_goes_back_to_what_fits, push_gen_params),
 	KUNIT_CASE(push_with_nothing_to_go_back_to),
 	KUNIT_CASE(push_is_shown),

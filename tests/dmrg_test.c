@@ -234,6 +234,24 @@ static void dmrg_no_space(struct kunit *test)
 				  p.err);
 }
 
+/* What is missing is a build of the library, whatever the machine has. */
+static void dmrg_without_cuda(struct kunit *test)
+{
+	const char *const argv[] = { DMRG, "-L", "8", "-m", "8", "-s", "1",
+				     "--device=cuda:0", "--quiet", NULL };
+	struct program p;
+
+	if (IS_ENABLED(CONFIG_BACKEND_CUDA))
+		kunit_skip(test, "about builds without CUDA");
+	program_run(test, &p, argv, NULL);
+	KUNIT_EXPECT_EQ(test, p.status, 1);
+	KUNIT_EXPECT_STREQ(test, p.out, "");
+	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(p.err, "built without CUDA"),
+				  "%s", p.err);
+	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(p.err, "make cuda_defconfig"),
+				  "%s", p.err);
+}
+
 static void dmrg_unwritable_json(struct kunit *test)
 {
 	const char *const argv[] = { DMRG, "-L", "4", "--quiet",
@@ -289,6 +307,13 @@ static struct refusal refusals[] = {
 	{ { "--alloc=malloc", "--compare" }, "are slabdev's" },
 	{ { "--alloc=malloc", "--device=cuda:0" }, "are slabdev's" },
 	{ { "--alloc=malloc", "--policy=push" }, "are slabdev's" },
+	{ { "--alloc=malloc", "--prime=1M" }, "are slabdev's" },
+	{ { "--prime=much" }, "--prime \"much\": want bytes up to 1024G" },
+	{ { "--prime=-1" }, "--prime \"-1\"" },
+	{ { "--prime=" }, "--prime \"\"" },
+	{ { "--prime=1MB" }, "--prime \"1MB\"" },
+	{ { "--prime=1025G" }, "--prime \"1025G\"" },
+	{ { "--prime=99999999999999999999" }, "--prime \"9999" },
 	{ { "--frobnicate" }, "unrecognized option" },
 	{ { "-L", "8", "more" }, "\"more\": unexpected argument" },
 };
@@ -325,6 +350,7 @@ static const struct kunit_case dmrg_cases[] = {
 	KUNIT_CASE_LONG(dmrg_default_run, .timeout_s = 600),
 	KUNIT_CASE_PARAM(dmrg_out_of_memory, limits_gen_params),
 	KUNIT_CASE(dmrg_no_space),
+	KUNIT_CASE(dmrg_without_cuda),
 	KUNIT_CASE(dmrg_unwritable_json),
 	KUNIT_CASE(dmrg_help),
 	KUNIT_CASE_PARAM(dmrg_refuses, refusals_gen_params),

@@ -188,6 +188,13 @@ static void ask_for_quiet(void *arg)
 	r->err = vmm_quiesce(&r->s->v);
 }
 
+static void ask_for_numbers(void *arg)
+{
+	struct request *r = arg;
+
+	r->err = vmm_hold(&r->s->v, r->nr, &r->first);
+}
+
 static void ask_for_close(void *arg)
 {
 	struct request *r = arg;
@@ -223,6 +230,28 @@ static void limit_waits_without_the_lock(struct kunit *test)
 	crew_wait(crew, 0);
 	KUNIT_EXPECT_EQ(test, r.err, 0);
 	EXPECT_CALLS(s, 1, 1, 1, 8, 8);
+}
+
+/* Idle mappings have what is held, and there are no further addresses. */
+static void hold_waits_for_numbers(struct kunit *test)
+{
+	struct space *s = slow_device_space(test, 16);
+	struct request r = { .s = s, .nr = 20, .err = 1 };
+	struct crew *crew = crew_new(test, 1);
+
+	s->v.same_layout = true;
+	space_unmap_singles(s, space_map(s, 16, 1), 16, VMM_KEEP_MAPPED);
+	crew_start(crew, 0, ask_for_numbers, &r);
+	device_await_waiting(1);
+	KUNIT_EXPECT_EQ(test, s->v.nr_held, 0);
+	device_finish();
+	device_be_prompt(true);
+	crew_wait(crew, 0);
+	KUNIT_ASSERT_EQ_MSG(test, r.err, 0, "%s", error_get());
+	KUNIT_EXPECT_EQ(test, s->v.nr_held, 20);
+	vmm_unhold(&s->v, r.first, 20);
+	EXPECT_VALID(s);
+	s->v.same_layout = false;
 }
 
 static void trim_waits_and_poll_does_not(struct kunit *test)
@@ -529,6 +558,7 @@ static const struct kunit_case fence_cases[] = {
 	KUNIT_CASE(second_use_has_a_time_of_its_own),
 	KUNIT_CASE(undo_waits_for_nothing),
 	KUNIT_CASE(limit_waits_without_the_lock),
+	KUNIT_CASE(hold_waits_for_numbers),
 	KUNIT_CASE(trim_waits_and_poll_does_not),
 	KUNIT_CASE(quiesce_waits_for_what_is_in_use),
 	KUNIT_CASE(close_waits_for_what_is_in_use),

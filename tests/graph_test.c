@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/log.h"
+#include "core/os.h"
 #include "tests/open_space.h"
 #include "tests/random.h"
 
@@ -358,6 +359,41 @@ static void nothing(void *arg)
 	(void)arg;
 }
 
+static int cannot_reserve(size_t size, void **addr)
+{
+	(void)size;
+	(void)addr;
+	return -ENOMEM;
+}
+
+/* What launches write to is had again without any memory for notes. */
+static void a_capture_has_its_notes(struct kunit *test)
+{
+	struct bench *t = test->priv;
+	struct slabdev_graph *g;
+	void *p[NR];
+	u32 i;
+
+	/* A build without them leaves the case here, before there is a graph. */
+	kunit_activate_static_stub(test, os_reserve, cannot_reserve);
+	kunit_deactivate_static_stub(test, os_reserve);
+	g = begin(t);
+	for (i = 0; i < NR; i++)
+		p[i] = get(t, i);
+	for (i = 0; i < NR; i++)
+		give(t, p[i]);
+	kunit_activate_static_stub(test, os_reserve, cannot_reserve);
+	while (metapool_alloc(&t->sd->note_pool))
+		;
+	for (i = NR; i--;)
+		KUNIT_EXPECT_PTR_EQ(test, get(t, i), p[i]);
+	kunit_deactivate_static_stub(test, os_reserve);
+	for (i = 0; i < NR; i++)
+		give(t, p[i]);
+	end(t, g);
+	release(t, g);
+}
+
 /* Only what there is, or can be mapped at once; nothing is waited for. */
 static void a_capture_does_not_wait(struct kunit *test)
 {
@@ -440,6 +476,7 @@ static const struct kunit_case cases[] = {
 	KUNIT_CASE(launches_share_no_byte),
 	KUNIT_CASE(what_was_freed_before_is_not_the_graphs),
 	KUNIT_CASE(two_graphs_share_nothing),
+	KUNIT_CASE(a_capture_has_its_notes),
 	KUNIT_CASE(two_graphs_have_one_object),
 	KUNIT_CASE(calls_in_the_wrong_order),
 	KUNIT_CASE(a_capture_does_not_wait),

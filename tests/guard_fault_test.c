@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "tests/guard_space.h"
+#include "tests/sanitizers.h"
 
 #define LIMIT (256 * MIB)
 #define KILLED_LATE_S 120
@@ -290,6 +291,108 @@ static void the_handler_before_is_called(struct kunit *test)
 	scene_end(s);
 }
 
+#define REQUIRE(condition, code)					\
+do {									\
+	if (!(condition))						\
+		_exit(code);						\
+} while (0)
+
+/* ---- As the kernel would call it ----------------------------------------- */
+
+/* Which signals it finds blocked. */
+static void say_mask_and_exit(int sig)
+{
+	sigset_t now;
+
+	(void)pthread_sigmask(SIG_BLOCK, NULL, &now);
+	_exit(30 + sigismember(&now, sig) + 2 * sigismember(&now, SIGUSR1) +
+	      4 * sigismember(&now, SIGUSR2));
+}
+
+static void with_a_mask(struct scene *s)
+{
+	struct sigaction action = { .sa_handler = say_mask_and_exit };
+
+	sigaddset(&action.sa_mask, SIGUSR1);
+	sigaction(SIGSEGV, &action, NULL);
+	explain_and_fault(s);
+}
+
+static void without_a_mask(struct scene *s)
+{
+	struct sigaction action = { .sa_handler = say_mask_and_exit };
+
+	action.sa_flags = SA_NODEFER;
+	sigaction(SIGSEGV, &action, NULL);
+	explain_and_fault(s);
+}
+
+static void the_handler_has_its_mask(struct kunit *test)
+{
+	struct scene *s;
+
+	if (IS_THREAD_SANITIZED)
+		kunit_skip(test, "the sanitizer's handlers mask all signals");
+	s = scene_of(test);
+	s->fault = &faults[0];
+	s->p = must_alloc(test, s->sd, 512);
+	in_child(s, with_a_mask);
+	KUNIT_EXPECT_EQ_MSG(test, s->status, 33 << 8, "%s", s->said);
+	in_child(s, without_a_mask);
+	KUNIT_EXPECT_EQ_MSG(test, s->status, 30 << 8, "%s", s->said);
+	EXPECT_FREED(test, s->sd, s->p);
+	scene_end(s);
+}
+
+/* The instruction comes again, and faults again. */
+static void say_once(int sig)
+{
+	if (write(STDERR_FILENO, "once\n", 5) != 5)
+		_exit(sig);
+}
+
+static void with_one_call(struct scene *s)
+{
+	struct sigaction action = { .sa_handler = say_once };
+
+	action.sa_flags = SA_RESETHAND;
+	sigaction(SIGSEGV, &action, NULL);
+	explain_and_fault(s);
+}
+
+static void with_one_call_and_removed(struct scene *s)
+{
+	struct sigaction action = { .sa_handler = say_once }, now;
+
+	action.sa_flags = SA_RESETHAND;
+	sigaction(SIGSEGV, &action, NULL);
+	REQUIRE(slabdev_guard_handler(1) == 0, 1);
+	/* Nobody's instruction comes again. */
+	REQUIRE(raise(SIGSEGV) == 0, 2);
+	REQUIRE(slabdev_guard_handler(0) == 0, 3);
+	sigaction(SIGSEGV, NULL, &now);
+	REQUIRE(now.sa_handler == SIG_DFL, 4);
+	s->fault->fn(s);
+}
+
+static void the_handler_is_called_once(struct kunit *test)
+{
+	struct scene *s = scene_of(test);
+	const char *once;
+
+	s->fault = &faults[0];
+	s->p = must_alloc(test, s->sd, 512);
+	in_child(s, with_one_call);
+	EXPECT_KILLED(s, SIGSEGV);
+	once = strstr(s->said, "once\n");
+	KUNIT_EXPECT_TRUE(test, once && !strstr(once + 1, "once\n"));
+	in_child(s, with_one_call_and_removed);
+	EXPECT_KILLED(s, SIGSEGV);
+	KUNIT_EXPECT_STREQ(test, s->said, "once\n");
+	EXPECT_FREED(test, s->sd, s->p);
+	scene_end(s);
+}
+
 /* What was sent is sent on: the address in it means nothing. */
 static void send_itself_one(struct scene *s)
 {
@@ -310,12 +413,6 @@ static void sent_signals_pass(struct kunit *test)
 	EXPECT_SILENCE(s);
 	scene_end(s);
 }
-
-#define REQUIRE(condition, code)					\
-do {									\
-	if (!(condition))						\
-		_exit(code);						\
-} while (0)
 
 static void set_and_remove(struct scene *s)
 {
@@ -488,6 +585,8 @@ static const struct kunit_case guard_fault_cases[] = {
 	KUNIT_CASE_PARAM(faults_are_explained, fault_gen_params),
 	KUNIT_CASE(others_faults_pass),
 	KUNIT_CASE(the_handler_before_is_called),
+	KUNIT_CASE(the_handler_has_its_mask),
+	KUNIT_CASE(the_handler_is_called_once),
 	KUNIT_CASE(sent_signals_pass),
 	KUNIT_CASE(it_can_be_removed),
 	KUNIT_CASE(others_handlers_stay),

@@ -3,8 +3,10 @@
  * guard_letter_test.c - guard mode by the letter G, and by parameters.
  *
  * A parameter is read once a process, at the first open: those cases are
- * isolated, and open all of their spaces themselves.
+ * isolated, and open all of their spaces themselves. So is the one that sets
+ * the handler of a signal.
  */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,12 +163,29 @@ static void no_effect_is_said(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, slabdev_close(sd, 0), 0);
 }
 
+/* ---- The handler ---------------------------------------------------------- */
+
+/* Whatever flags it has, that is no function. */
+static void ignored_signals_are_ignored(struct kunit *test)
+{
+	struct sigaction action = { .sa_flags = SA_SIGINFO }, now;
+
+	action.sa_handler = SIG_IGN;
+	KUNIT_ASSERT_EQ(test, sigaction(SIGSEGV, &action, NULL), 0);
+	KUNIT_ASSERT_EQ_MSG(test, slabdev_guard_handler(1), 0, "%s",
+			    slabdev_last_error());
+	KUNIT_EXPECT_EQ(test, raise(SIGSEGV), 0);
+	KUNIT_EXPECT_EQ(test, sigaction(SIGSEGV, NULL, &now), 0);
+	KUNIT_EXPECT_TRUE(test, now.sa_handler == SIG_IGN);
+}
+
 static const struct kunit_case guard_letter_cases[] = {
 	KUNIT_CASE(a_cache_chooses),
 	KUNIT_CASE(faults_are_asked),
 	KUNIT_CASE_ISOLATED(the_letter_chooses),
 	KUNIT_CASE_ISOLATED(realloc_keeps_the_bytes),
 	KUNIT_CASE_ISOLATED(no_effect_is_said),
+	KUNIT_CASE_ISOLATED(ignored_signals_are_ignored),
 	{ 0 },
 };
 

@@ -15,6 +15,7 @@
 #include "core/log.h"
 #include "core/os.h"
 #include "slab/slab.h"
+#include "tests/damage.h"
 #include "tests/descriptors.h"
 #include "tests/open_space.h"
 #include "tests/sanitizers.h"
@@ -195,16 +196,14 @@ static bool open_fails_at(struct kunit *test, u64 n)
 static const bool memfds[] = { true, false };
 KUNIT_ARRAY_PARAM(memfd, memfds, NULL);
 
-static void failed_open_leaves_nothing(struct kunit *test)
+/* Each call of an open fails once. */
+static void expect_failed_opens_leave_nothing(struct kunit *test)
 {
-	const bool *memfd = test->param_value;
 	struct footprint before;
 	u64 n;
 
 	kunit_activate_static_stub(test, os_reserve, reserve_or_not);
 	kunit_activate_static_stub(test, os_commit, commit_or_not);
-	if (!*memfd)
-		kunit_activate_static_stub(test, os_shared_segment, no_segment);
 	open_use_close(test);
 	open_use_close(test);
 	before = footprint(test);
@@ -216,6 +215,23 @@ static void failed_open_leaves_nothing(struct kunit *test)
 	}
 	kunit_info(test, "%llu calls", (unsigned long long)n - 1);
 	expect_footprint(test, &before, n);
+}
+
+static void failed_open_leaves_nothing(struct kunit *test)
+{
+	const bool *memfd = test->param_value;
+
+	if (!*memfd)
+		kunit_activate_static_stub(test, os_shared_segment, no_segment);
+	expect_failed_opens_leave_nothing(test);
+}
+
+/* Quarantines and tracks of the general classes are there from the start. */
+static void failed_open_with_checks_leaves_nothing(struct kunit *test)
+{
+	need_debug(test);
+	debug_letters_are("FZPUQ");
+	expect_failed_opens_leave_nothing(test);
 }
 
 /* ---- Tables of different length --------------------------------------- */
@@ -343,6 +359,33 @@ static void each_refusal_is_noticed(struct kunit *test)
 	}
 }
 
+/* A large object that cannot be poisoned is freed all the same, and what cannot
+ * be remembered of one is no reason to report anything. */
+static void large_objects_without_tables(struct kunit *test)
+{
+	struct prober p = { .test = test };
+	struct slabdev *sd;
+	void *object;
+
+	need_debug(test);
+	debug_letters_are("FZPU");
+	kunit_activate_static_stub(test, os_reserve, reserve_or_not);
+	kunit_activate_static_stub(test, os_commit, commit_or_not);
+	log_set_sink(count_report, &p);
+	for (u64 n = 1; n <= 6; n++) {
+		sd = open_space(test, 64 * MIB);
+		object = must_alloc(test, sd, 3 * MIB);
+		fail_calls(n, UINT64_MAX);
+		EXPECT_FREED(test, sd, object);
+		fail_calls(0, 0);
+		expect_sound(test, sd);
+		EXPECT_FREED(test, sd, must_alloc(test, sd, 3 * MIB));
+		expect_sound(test, sd);
+		close_space(test, sd);
+	}
+	KUNIT_EXPECT_EQ(test, p.reports, 0);
+}
+
 /* ---- No more memory from now on --------------------------------------- */
 
 /* Beyond the 39 that share a window with the general classes. */
@@ -465,9 +508,11 @@ static void work_goes_on_with_what_is_there(struct kunit *test)
 static const struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(failed_open_leaves_nothing, memfd_gen_params,
 			 .isolated = true),
+	KUNIT_CASE_ISOLATED(failed_open_with_checks_leaves_nothing),
 	KUNIT_CASE_ISOLATED(half_grown_tables_can_be_asked),
 	KUNIT_CASE_ISOLATED(extension_is_undone),
 	KUNIT_CASE_ISOLATED(each_refusal_is_noticed),
+	KUNIT_CASE_ISOLATED(large_objects_without_tables),
 	KUNIT_CASE_PARAM(work_goes_on_with_what_is_there,
 			 cache_count_gen_params, .isolated = true),
 	{ 0 }

@@ -2,25 +2,17 @@
 /*
  * ledger_test.c - books that follow the memory.
  *
- * The worked ledgers of a textbook's device chapter, to the byte, and the ways
- * in which its books went wrong. Each case runs by two routes: with the calls
- * and the statistics of a space, and with those of a manager, which must agree.
+ * The worked ledgers of a textbook's device chapter, to the byte; the ways in
+ * which its books went wrong are in ledger_traps.c. Each case runs by two
+ * routes: with the calls and the statistics of a space, and with those of a
+ * manager, which must agree.
  */
 #include <errno.h>
 #include <stdio.h>
 
 #include "tests/crew.h"
-#include "tests/open_space.h"
+#include "tests/ledger_books.h"
 #include "tests/random.h"
-
-struct books {
-	struct kunit *test;
-	struct slabdev_manager *m;
-	struct slabdev *sd;
-	uint32_t kind;
-	int device;
-	bool by_space;
-};
 
 /* What test_spec() is for a manager. */
 static void name_pair(struct books *b)
@@ -78,83 +70,6 @@ static void describe_route(const bool *by_space, char *desc)
 }
 KUNIT_ARRAY_PARAM(route, routes, describe_route)
 
-/* ---- By either route ---------------------------------------------------- */
-
-static void *try_take(struct books *b, size_t bytes, size_t align)
-{
-	struct slabdev_req req = SLABDEV_REQ_INIT;
-
-	req.align = align;
-	return b->by_space ? slabdev_alloc_ex(b->sd, bytes, &req) :
-			     slabdev_manager_alloc(b->m, b->kind, b->device,
-						   bytes, align);
-}
-
-static void *take(struct books *b, size_t bytes)
-{
-	void *p = try_take(b, bytes, 0);
-
-	KUNIT_ASSERT_NOT_NULL_MSG(b->test, p, "%zu bytes: %s", bytes,
-				  slabdev_last_error());
-	return p;
-}
-
-static int give(struct books *b, void *p)
-{
-	return b->by_space ? slabdev_free(b->sd, p) :
-			     slabdev_manager_free(b->m, p);
-}
-
-static void must_give(struct books *b, void *p)
-{
-	KUNIT_EXPECT_EQ_MSG(b->test, give(b, p), 0, "%s", slabdev_last_error());
-}
-
-static struct slabdev_ledger ledger_of(struct books *b)
-{
-	struct slabdev_ledger l, total;
-
-	KUNIT_ASSERT_EQ(b->test, slabdev_manager_ledger(b->m, b->kind,
-							b->device, &l,
-							sizeof(l)), 0);
-	KUNIT_ASSERT_EQ(b->test, slabdev_manager_total(b->m, &total,
-						       sizeof(total)), 0);
-	KUNIT_EXPECT_MEMEQ(b->test, &l, &total,
-			   offsetof(struct slabdev_ledger, kind));
-	return l;
-}
-
-/* The space and the manager say the same. */
-static struct slabdev_ledger books_of(struct books *b)
-{
-	struct slabdev_stats st = figures(b->test, b->sd);
-	struct slabdev_ledger l = ledger_of(b);
-
-	KUNIT_EXPECT_EQ(b->test, l.allocs, st.allocs);
-	KUNIT_EXPECT_EQ(b->test, l.frees, st.frees);
-	KUNIT_EXPECT_EQ(b->test, l.active, st.live_objects);
-	KUNIT_EXPECT_EQ(b->test, l.alloc_bytes, st.alloc_bytes);
-	KUNIT_EXPECT_EQ(b->test, l.free_bytes, st.free_bytes);
-	KUNIT_EXPECT_EQ(b->test, l.current, st.live);
-	KUNIT_EXPECT_EQ(b->test, l.current, l.alloc_bytes - l.free_bytes);
-	KUNIT_EXPECT_EQ(b->test, l.reused, st.reused);
-	KUNIT_EXPECT_EQ(b->test, l.reused_bytes, st.reused_bytes);
-	KUNIT_EXPECT_GE(b->test, l.peak, l.current);
-	return l;
-}
-
-/* Nothing has changed since but the count of failures, by @failures. */
-static void expect_only_failures(struct books *b,
-				 const struct slabdev_ledger *before,
-				 u64 failures)
-{
-	struct slabdev_ledger now = books_of(b);
-
-	KUNIT_EXPECT_EQ(b->test, now.failed, before->failed + failures);
-	now.failed = before->failed;
-	KUNIT_EXPECT_MEMEQ(b->test, &now, before, sizeof(now));
-}
-
 /* ---- Worked ledgers ----------------------------------------------------- */
 
 static void take_and_give(struct books *b, u32 n, size_t bytes)
@@ -171,6 +86,7 @@ static void benchmark_of_1615_allocations(struct kunit *test)
 {
 	struct books *b = test->priv;
 	struct slabdev_ledger l;
+	double efficiency = 0;
 	void *p[10], *q[5];
 
 	take_and_give(b, 1000, 64);
@@ -189,8 +105,11 @@ static void benchmark_of_1615_allocations(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, l.current, 38400);
 	KUNIT_EXPECT_EQ(test, l.active, 10);
 	KUNIT_EXPECT_EQ(test, l.failed, 0);
-	if (!b->by_space)
+	KUNIT_EXPECT_EQ(test, slabdev_ledger_efficiency(&l, &efficiency), 0);
+	if (!b->by_space) {
 		KUNIT_EXPECT_EQ(test, l.peak, MIB);
+		KUNIT_EXPECT_EQ(test, efficiency, 38400.0 / MIB);
+	}
 	for (u32 i = 1; i < 10; i += 2)
 		must_give(b, p[i]);
 	for (u32 i = 0; i < 5; i++)
@@ -442,129 +361,6 @@ static void peak_is_exact_with_threads(struct kunit *test)
 	crew_dismiss(crew);
 }
 
-/* ---- Traps -------------------------------------------------------------- */
-
-/* Sizes below the alignment failed without an error, and were counted. */
-static void sizes_from_1_to_64_work(struct kunit *test)
-{
-	struct books *b = test->priv;
-	struct slabdev_ledger l;
-	void *p[65];
-	u64 sum = 0;
-
-	for (u32 i = 1; i <= 64; i++) {
-		p[i] = take(b, i);
-		sum += i;
-		mem_fill(b->sd, p[i], i, (int)i);
-		l = books_of(b);
-		KUNIT_EXPECT_EQ(test, l.allocs, i);
-		KUNIT_EXPECT_EQ(test, l.current, sum);
-		KUNIT_EXPECT_EQ(test, l.failed, 0);
-	}
-	for (u32 i = 1; i <= 64; i++) {
-		KUNIT_EXPECT_TRUE(test, mem_is(b->sd, p[i], i, (int)i));
-		must_give(b, p[i]);
-	}
-}
-
-/* In a space of its own, which a request can exceed. */
-static void requests_fail(struct books *b)
-{
-	KUNIT_EXPECT_ERRNO(b->test, try_take(b, SIZE_MAX, 0), EOVERFLOW);
-	KUNIT_EXPECT_ERRNO(b->test, try_take(b, (size_t)-64, 0), EOVERFLOW);
-	KUNIT_EXPECT_ERRNO(b->test, try_take(b, (size_t)(ssize_t)-1, 256),
-			   EOVERFLOW);
-	kunit_expect_report(b->test, REPORT_OUT_OF_MEMORY);
-	KUNIT_EXPECT_ERRNO(b->test, try_take(b, 2 * GIB, 0), EDQUOT);
-}
-
-static void failed_requests_change_only_the_failures(struct kunit *test)
-{
-	struct books *b = test->priv;
-	struct slabdev_ledger before;
-	void *p = take(b, 5000);
-
-	must_give(b, take(b, 300));
-	before = books_of(b);
-	requests_fail(b);
-	expect_only_failures(b, &before, 4);
-	must_give(b, p);
-}
-
-/* Zero bytes are a mistake here; plain slabdev_alloc() has NULL for them. */
-static void zero_bytes_are_refused(struct kunit *test)
-{
-	struct books *b = test->priv;
-	struct slabdev_ledger before = books_of(b);
-
-	KUNIT_EXPECT_ERRNO(test, try_take(b, 0, 0), EINVAL);
-	KUNIT_EXPECT_ERRNO(test, try_take(b, 0, 256), EINVAL);
-	KUNIT_EXPECT_NOT_NULL(test, strstr(slabdev_last_error(), "0 bytes"));
-	expect_only_failures(b, &before, 2);
-}
-
-/*
- * A copy of a pointer, of a block, of whatever: the first free frees, and each
- * further one is refused and counted nowhere.
- */
-static void second_free_never_moves_the_books(struct kunit *test)
-{
-	struct books *b = test->priv;
-	void *p = take(b, 1000), *kept = take(b, 1000), *copy = p;
-	struct slabdev_ledger before;
-
-	must_give(b, p);
-	before = books_of(b);
-	KUNIT_EXPECT_EQ(test, before.current, 1000);
-	for (u32 i = 0; i < 5; i++) {
-		kunit_expect_report(test, REPORT_DOUBLE_FREE);
-		KUNIT_EXPECT_EQ(test, give(b, copy), -EALREADY);
-	}
-	expect_only_failures(b, &before, 0);
-	must_give(b, kept);
-	KUNIT_EXPECT_EQ(test, books_of(b).current, 0);
-}
-
-/* The request for 256 was dropped, and gave 64. */
-static void alignment_is_honoured_or_refused(struct kunit *test)
-{
-	struct books *b = test->priv;
-	u64 most = has_regions(b->sd) ? MIB : 64 * MIB;
-	struct slabdev_ledger before;
-	void *p;
-
-	for (u64 align = 1; align <= most; align *= 2) {
-		p = try_take(b, 4096, align);
-		KUNIT_ASSERT_NOT_NULL_MSG(test, p, "%llu: %s",
-					  (unsigned long long)align,
-					  slabdev_last_error());
-		KUNIT_EXPECT_EQ(test, (uintptr_t)p % align, 0);
-		KUNIT_EXPECT_EQ(test, (uintptr_t)p % SLABDEV_ALIGN, 0);
-		must_give(b, p);
-	}
-	before = books_of(b);
-	KUNIT_EXPECT_ERRNO(test, try_take(b, 4096, 3), EINVAL);
-	KUNIT_EXPECT_ERRNO(test, try_take(b, 4096, 257), EINVAL);
-	KUNIT_EXPECT_ERRNO(test, try_take(b, 4096, 2 * GIB), EINVAL);
-	KUNIT_EXPECT_ERRNO(test, try_take(b, 4096, (size_t)1 << 63), EINVAL);
-	expect_only_failures(b, &before, b->by_space ? 0 : 4);
-}
-
-/* Two copies of a handle have one ledger, which cannot drift apart. */
-static void copy_of_a_handle_has_the_same_books(struct kunit *test)
-{
-	struct books *b = test->priv, copy = *b;
-	struct slabdev_ledger l;
-	void *p = take(b, 100), *q = take(&copy, 200);
-
-	l = books_of(b);
-	KUNIT_EXPECT_EQ(test, l.current, 300);
-	expect_only_failures(&copy, &l, 0);
-	must_give(&copy, p);
-	must_give(b, q);
-	KUNIT_EXPECT_EQ(test, books_of(&copy).current, 0);
-}
-
 /* ---- Reuse -------------------------------------------------------------- */
 
 static void hit_rate_is_by_calls_and_by_bytes(struct kunit *test)
@@ -586,6 +382,31 @@ static void hit_rate_is_by_calls_and_by_bytes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, slabdev_ledger_hit_rate(&l, NULL, NULL), 0);
 }
 
+/*
+ * 256 floats, taken and given back thrice: 1,024 bytes made, 2,048 used again,
+ * so the rate is 2048/3072 = 0.667; and it goes to 1.
+ */
+static void three_steps_hit_two_thirds(struct kunit *test)
+{
+	struct books *b = test->priv;
+	double calls = 0, bytes = 0;
+	struct slabdev_ledger l;
+
+	take_and_give(b, 3, 256 * sizeof(float));
+	l = books_of(b);
+	KUNIT_EXPECT_EQ(test, l.alloc_bytes, 3072);
+	KUNIT_EXPECT_EQ(test, l.alloc_bytes - l.reused_bytes, 1024);
+	KUNIT_EXPECT_EQ(test, l.reused_bytes, 2048);
+	KUNIT_ASSERT_EQ(test, slabdev_ledger_hit_rate(&l, &calls, &bytes), 0);
+	KUNIT_EXPECT_EQ(test, calls, 2.0 / 3.0);
+	KUNIT_EXPECT_EQ(test, bytes, 2048.0 / 3072.0);
+	take_and_give(b, 997, 256 * sizeof(float));
+	l = books_of(b);
+	KUNIT_ASSERT_EQ(test, slabdev_ledger_hit_rate(&l, &calls, &bytes), 0);
+	KUNIT_EXPECT_EQ(test, calls, 0.999);
+	KUNIT_EXPECT_EQ(test, bytes, 0.999);
+}
+
 static const struct kunit_case ledger_cases[] = {
 	KUNIT_CASE_PARAM(benchmark_of_1615_allocations, route_gen_params),
 	KUNIT_CASE_PARAM(hundred_blocks_average_64_bytes, route_gen_params),
@@ -603,8 +424,9 @@ static const struct kunit_case ledger_cases[] = {
 	KUNIT_CASE(zero_bytes_are_refused),
 	KUNIT_CASE_PARAM(second_free_never_moves_the_books, route_gen_params),
 	KUNIT_CASE_PARAM(alignment_is_honoured_or_refused, route_gen_params),
-	KUNIT_CASE_PARAM(copy_of_a_handle_has_the_same_books, route_gen_params),
+	KUNIT_CASE_PARAM(copy_of_a_token_has_the_same_books, route_gen_params),
 	KUNIT_CASE_PARAM(hit_rate_is_by_calls_and_by_bytes, route_gen_params),
+	KUNIT_CASE_PARAM(three_steps_hit_two_thirds, route_gen_params),
 	{}
 };
 

@@ -1,44 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * open_test.c - spaces come and go: attributes, environment, limits, leaks.
+ * open_test.c - spaces come and go: attributes, limits, leaks.
  *
- * The environment is read once in a process, at the first open, so each case
- * that sets a parameter has a process of its own.
+ * What the environment says is in open_env.c.
  */
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "slab/slab.h"
 #include "tests/descriptors.h"
-#include "tests/open_space.h"
+#include "tests/open_try.h"
 #include "tests/sanitizers.h"
-
-static int try_open(struct kunit *test, const char *spec,
-		    const struct slabdev_attr *attr)
-{
-	struct slabdev *untouched = (void *)test, *sd = untouched;
-	int err = slabdev_open(&sd, spec, attr);
-
-	if (err) {
-		KUNIT_EXPECT_PTR_EQ(test, sd, untouched);
-		KUNIT_EXPECT_TRUE(test, strlen(slabdev_last_error()) > 0);
-	} else {
-		close_space(test, sd);
-	}
-	return err;
-}
-
-static struct slabdev *must_open(struct kunit *test,
-				 const struct slabdev_attr *attr)
-{
-	struct slabdev *sd = NULL;
-
-	KUNIT_ASSERT_EQ_MSG(test, slabdev_open(&sd, test_spec(), attr), 0,
-			    "%s", slabdev_last_error());
-	return sd;
-}
 
 /* ---- What is opened --------------------------------------------------- */
 
@@ -242,16 +213,6 @@ static void flags_have_an_effect(struct kunit *test)
 
 /* ---- How many --------------------------------------------------------- */
 
-/* A driver opens and maps things with the first space; they are there now, and
- * stay as long as this one does. */
-static struct slabdev *open_first(struct kunit *test)
-{
-	struct slabdev *sd = must_open(test, NULL);
-
-	EXPECT_FREED(test, sd, must_alloc(test, sd, 100));
-	return sd;
-}
-
 static void as_many_as_256(struct kunit *test)
 {
 	struct slabdev_attr attr = SLABDEV_ATTR_INIT;
@@ -446,142 +407,6 @@ static void close_checks_its_arguments(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, slabdev_close(sd, SLABDEV_CLOSE_FORCE), -EINVAL);
 }
 
-/* ---- The environment -------------------------------------------------- */
-
-static void env_limit(struct kunit *test)
-{
-	struct slabdev *sd;
-
-	setenv("SLABDEV_LIMIT", "8M", 1);
-	sd = must_open(test, NULL);
-	KUNIT_EXPECT_EQ(test, figures(test, sd).limit, 8 * MIB);
-	close_space(test, sd);
-	/* Read once; and the program's own limit stands. */
-	setenv("SLABDEV_LIMIT", "16M", 1);
-	sd = must_open(test, NULL);
-	KUNIT_EXPECT_EQ(test, figures(test, sd).limit, 8 * MIB);
-	close_space(test, sd);
-	sd = open_space(test, 4 * MIB);
-	KUNIT_EXPECT_EQ(test, figures(test, sd).limit, 4 * MIB);
-	close_space(test, sd);
-}
-
-static void env_limit_as_a_fraction(struct kunit *test)
-{
-	struct slabdev_device_info info;
-	struct slabdev *sd;
-
-	host_only(test, "a device's total is asked of it, not of the machine");
-	setenv("SLABDEV_LIMIT", "25%", 1);
-	sd = must_open(test, NULL);
-	KUNIT_ASSERT_EQ(test, slabdev_device_get(0, &info, sizeof(info)), 0);
-	KUNIT_EXPECT_LE(test, figures(test, sd).limit, info.memory_total / 4);
-	KUNIT_EXPECT_GE(test, figures(test, sd).limit,
-			info.memory_total / 4 - 2 * MIB - 1000);
-	close_space(test, sd);
-}
-
-static void env_reserve_and_policy(struct kunit *test)
-{
-	struct slabdev *sd;
-
-	setenv("SLABDEV_RESERVE", "256M", 1);
-	setenv("SLABDEV_LIMIT", "64M", 1);
-	setenv("SLABDEV_POLICY", "aggressive", 1);
-	sd = must_open(test, NULL);
-	if (!has_regions(sd))
-		KUNIT_EXPECT_EQ(test, figures(test, sd).reserved, 256 * MIB);
-	EXPECT_FREED(test, sd, must_alloc(test, sd, 3 * MIB));
-	settle(test, sd);
-	KUNIT_EXPECT_EQ(test, figures(test, sd).mapped, 0);
-	close_space(test, sd);
-}
-
-static void env_without_membarrier(struct kunit *test)
-{
-	struct slabdev *sd;
-
-	setenv("SLABDEV_MEMBARRIER", "0", 1);
-	sd = must_open(test, NULL);
-	for (u32 i = 0; i < 10; i++)
-		EXPECT_FREED(test, sd, must_alloc(test, sd, 1000));
-	KUNIT_EXPECT_EQ(test, figures(test, sd).peak_live, 1024);
-	close_space(test, sd);
-}
-
-static void env_hides_statistics(struct kunit *test)
-{
-	struct slabdev *first, *sd;
-	u32 before;
-
-	setenv("SLABDEV_STATS", "0", 1);
-	before = count_descriptors(test);
-	first = open_first(test);
-	if (on_host())
-		KUNIT_EXPECT_EQ(test, count_descriptors(test), before);
-	before = count_descriptors(test);
-	sd = must_open(test, NULL);
-	KUNIT_EXPECT_EQ(test, count_descriptors(test), before);
-	close_space(test, sd);
-	close_space(test, first);
-}
-
-static void env_with_a_bad_value(struct kunit *test)
-{
-	setenv("SLABDEV_LIMIT", "lots", 1);
-	KUNIT_EXPECT_EQ(test, try_open(test, test_spec(), NULL), -EINVAL);
-	KUNIT_EXPECT_TRUE(test, strstr(slabdev_last_error(), "SLABDEV_LIMIT"));
-	KUNIT_EXPECT_TRUE(test, strstr(slabdev_last_error(), "lots"));
-	KUNIT_EXPECT_EQ(test, try_open(test, test_spec(), NULL), -EINVAL);
-}
-
-static void env_with_an_unknown_name(struct kunit *test)
-{
-	setenv("SLABDEV_LIMITS", "8M", 1);
-	KUNIT_EXPECT_EQ(test, try_open(test, test_spec(), NULL), -EINVAL);
-	KUNIT_EXPECT_TRUE(test, strstr(slabdev_last_error(), "SLABDEV_LIMITS"));
-}
-
-/* ---- What the surroundings do ----------------------------------------- */
-
-/* ulimit -f below a segment: growing the memfd would be a fatal signal. */
-static void small_file_limit_is_no_signal(struct kunit *test)
-{
-	const struct rlimit limit = { 4096, 4096 };
-	struct slabdev *sd;
-	void *p;
-
-	KUNIT_ASSERT_EQ(test, setrlimit(RLIMIT_FSIZE, &limit), 0);
-	sd = must_open(test, NULL);
-	p = slabdev_alloc(sd, 100);
-	KUNIT_EXPECT_NOT_NULL(test, p);
-	KUNIT_EXPECT_EQ(test, slabdev_free(sd, p), 0);
-	close_space(test, sd);
-}
-
-/*
- * Goal: a program that closes descriptors it does not know keeps those that it
- * opens afterwards. Method: a pipe takes the numbers of all segments.
- */
-static void descriptors_of_others_are_left_alone(struct kunit *test)
-{
-	struct slabdev *sd = must_open(test, NULL);
-	int own[2], taken[8];
-	u32 i, n;
-
-	KUNIT_ASSERT_EQ(test, pipe(own), 0);
-	n = min(sd->nr_segments, (u32)ARRAY_SIZE(taken));
-	for (i = 0; i < n; i++) {
-		taken[i] = sd->segment[i].file.fd;
-		if (taken[i] < 0)
-			kunit_skip(test, "statistics are not published");
-		KUNIT_ASSERT_EQ(test, dup2(own[0], taken[i]), taken[i]);
-	}
-	close_space(test, sd);
-	for (i = 0; i < n; i++)
-		KUNIT_EXPECT_GE(test, fcntl(taken[i], F_GETFD), 0);
-}
-
 static const struct kunit_case open_cases[] = {
 	KUNIT_CASE(specs),
 	KUNIT_CASE(bad_attributes),
@@ -605,6 +430,7 @@ static const struct kunit_case open_cases[] = {
 	KUNIT_CASE_ISOLATED(env_limit),
 	KUNIT_CASE_ISOLATED(env_limit_as_a_fraction),
 	KUNIT_CASE_ISOLATED(env_reserve_and_policy),
+	KUNIT_CASE_ISOLATED(env_caps_what_is_kept),
 	KUNIT_CASE_ISOLATED(env_without_membarrier),
 	KUNIT_CASE_ISOLATED(env_hides_statistics),
 	KUNIT_CASE_ISOLATED(env_with_a_bad_value),

@@ -9,10 +9,13 @@
 #include <sys/resource.h>
 
 #include "core/os.h"
+#include "core/thread.h"
 #include "tests/vmm_space.h"
 
+/* What the text of an error is kept in needs addresses, too. */
 static int reserve_test_init(struct kunit *test)
 {
+	KUNIT_ASSERT_NOT_NULL(test, thread_get());
 	test->priv = space_new(test);
 	return 0;
 }

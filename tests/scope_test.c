@@ -78,7 +78,9 @@ static void scope_of_nothing(struct kunit *test)
 	struct slabdev_owned_buf no_buf SLABDEV_CLEANUP(owned_buf) = { 0 };
 	struct slabdev_owned_group no_group SLABDEV_CLEANUP(owned_group) =
 		{ 0 };
+	struct slabdev_owned_by no_manager SLABDEV_CLEANUP(owned_by) = { 0 };
 	struct slabdev *sd SLABDEV_CLEANUP(space) = NULL;
+	struct slabdev_manager *manager SLABDEV_CLEANUP(manager) = NULL;
 	struct slabdev_cache *cache SLABDEV_CLEANUP(cache) = NULL;
 	struct slabdev_arena *arena SLABDEV_CLEANUP(arena) = NULL;
 	struct slabdev_buf *buf SLABDEV_CLEANUP(buf) = NULL;
@@ -358,63 +360,7 @@ static void scope_of_exports(struct kunit *test)
 	EXPECT_LIVE(test, sd, 0);
 }
 
-/* ---- Arenas, buffers, groups -------------------------------------------- */
-
-static u64 arena_used(struct kunit *test, struct slabdev_arena *arena)
-{
-	struct slabdev_arena_stats st;
-
-	KUNIT_EXPECT_EQ(test, slabdev_arena_stats(arena, &st, sizeof(st)), 0);
-	return st.used;
-}
-
-static int scratch(struct kunit *test, struct slabdev_arena *arena)
-{
-	struct slabdev_arena_scope scope SLABDEV_CLEANUP(arena_scope) =
-		slabdev_enter_arena(arena);
-
-	if (scope.error)
-		return scope.error;
-	KUNIT_EXPECT_NOT_NULL(test, slabdev_arena_alloc(arena, 1000));
-	for (int i = 0; i < 3; i++) {
-		struct slabdev_arena_scope inner SLABDEV_CLEANUP(arena_scope) =
-			slabdev_enter_arena(arena);
-
-		KUNIT_EXPECT_NOT_NULL(test, slabdev_arena_alloc(arena, 1000));
-		KUNIT_EXPECT_EQ(test, arena_used(test, arena), 2536);
-		if (i == 2)
-			return -EAGAIN;
-	}
-	return 0;
-}
-
-static void scope_of_arenas(struct kunit *test)
-{
-	struct slabdev_arena *arena SLABDEV_CLEANUP(arena) = NULL;
-
-	KUNIT_ASSERT_EQ(test, slabdev_arena_create(&arena, test->priv, NULL),
-			0);
-	KUNIT_EXPECT_NOT_NULL(test, slabdev_arena_alloc(arena, 400));
-	KUNIT_EXPECT_EQ(test, scratch(test, arena), -EAGAIN);
-	KUNIT_EXPECT_EQ(test, arena_used(test, arena), 400);
-}
-
-/* A mark too many: the scope does not begin, and rewinds nothing. */
-static void scope_of_no_arena(struct kunit *test)
-{
-	struct slabdev_arena *arena SLABDEV_CLEANUP(arena) = NULL;
-	struct slabdev_arena_mark mark;
-
-	KUNIT_ASSERT_EQ(test, slabdev_arena_create(&arena, test->priv, NULL),
-			0);
-	for (unsigned int i = 0; i < SLABDEV_ARENA_MARKS_MAX; i++) {
-		KUNIT_ASSERT_NOT_NULL(test, slabdev_arena_alloc(arena, 256));
-		KUNIT_ASSERT_EQ(test, slabdev_arena_mark(arena, &mark), 0);
-	}
-	KUNIT_EXPECT_EQ(test, scratch(test, arena), -ENOSPC);
-	KUNIT_EXPECT_EQ(test, arena_used(test, arena), 256 *
-			SLABDEV_ARENA_MARKS_MAX);
-}
+/* ---- Buffers and groups ------------------------------------------------- */
 
 /* The view keeps what the buffer's own variable has put. */
 static struct slabdev_buf *first_ten(struct slabdev *sd)
@@ -481,8 +427,6 @@ static const struct kunit_case scope_cases[] = {
 	KUNIT_CASE(scope_that_did_not_begin),
 	KUNIT_CASE(scope_of_captures),
 	KUNIT_CASE(scope_of_exports),
-	KUNIT_CASE(scope_of_arenas),
-	KUNIT_CASE(scope_of_no_arena),
 	KUNIT_CASE(scope_of_buffers),
 	KUNIT_CASE(scope_of_groups),
 	{ 0 }

@@ -407,9 +407,9 @@ static void options_are_checked(struct kunit *test)
 		{ "--loops=0", "--loops=0: a number from 1 to 1000000" },
 		{ "--loops=-1", "a number from 1" },
 		{ "--loops=2x", "a number from 1" },
-		{ "--policy=keep", "SLABDEV_POLICY='keep' is not accepted" },
-		{ "--limit=1", "SLABDEV_LIMIT='1' is not accepted" },
-		{ "--sheaf=", "SLABDEV_SHEAF='' is not accepted" },
+		{ "--policy=keep", "slabreplay: --policy='keep' is not acc" },
+		{ "--limit=1", "slabreplay: --limit='1' is not accepted" },
+		{ "--sheaf=", "slabreplay: --sheaf='' is not accepted" },
 		{ "--wrong", "slabreplay: unrecognized option '--wrong'" },
 	};
 	const char *trace = make_trace(test, small);
@@ -422,6 +422,10 @@ static void options_are_checked(struct kunit *test)
 		KUNIT_EXPECT_STREQ(test, p.out, "");
 		expect_text(test, p.err, bad[i][1]);
 	}
+	/* Who named the variable is told of the variable. */
+	replay(test, &p, "SLABDEV_POLICY=keep", "--limit=1G", trace);
+	KUNIT_EXPECT_EQ(test, p.status, 2);
+	expect_text(test, p.err, "slabreplay: SLABDEV_POLICY='keep' is not");
 	replay(test, &p, NULL);
 	KUNIT_EXPECT_EQ(test, p.status, 2);
 	expect_text(test, p.err, "no trace was named");

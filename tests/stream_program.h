@@ -70,7 +70,8 @@ struct program_driver {
 	/* Optional: the driver is told too. */
 	void (*capture_begin)(struct program *p, u32 i);
 	void (*capture_end)(struct program *p, u32 i);
-	void (*record)(struct program *p, const struct program_kernel *k, u32 stream);
+	void (*record)(struct program *p, const struct program_kernel *k,
+		       u32 stream);
 	/* Have some call of the library's backend fail, or none any more. */
 	void (*fail)(struct program *p, bool fails);
 };

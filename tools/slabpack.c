@@ -17,6 +17,7 @@
 #include "lib/pack_file.h"
 #include "lib/pack_options.h"
 #include "lib/pack_view.h"
+#include "lib/pack_wait.h"
 
 static double now(void)
 {
@@ -37,14 +38,17 @@ static int make_plan(const struct pack_options *opt, struct pack_file *f,
 		     struct pack_result *r)
 {
 	struct slabdev_pack_attr attr = SLABDEV_PACK_ATTR_INIT;
-	double start = now();
 	int err, code = EXIT_DONE;
+	double start = now();
+	struct pack_wait w;
 
 	*r = (struct pack_result){ .capacity = opt->capacity };
 	attr.capacity = opt->capacity;
 	attr.effort = opt->effort;
 	attr.steps = &r->steps;
+	pack_wait_begin(&w, f);
 	err = slabdev_pack(f->blocks, f->nr, &attr, &r->total);
+	pack_wait_end(&w);
 	r->seconds = now() - start;
 	if (err) {
 		code = say_last_error(f);

@@ -76,7 +76,7 @@ static int replay(const struct replay_options *opt)
 	attr.name = "slabreplay";
 	err = slabdev_open(&sd, opt->device, &attr);
 	if (err) {
-		fprintf(stderr, "slabreplay: %s\n", slabdev_last_error());
+		replay_options_blame(opt, slabdev_last_error());
 		/* A parameter that is not accepted, most likely. */
 		return err == -EINVAL ? EXIT_USAGE : EXIT_INCOMPLETE;
 	}

@@ -39,7 +39,7 @@ void vmm_cuda_info(int index, struct slabdev_device_info *info);
 #else
 
 #define VMM_NO_CUDA "this library was built without CUDA " \
-		    "(CONFIG_BACKEND_CUDA)"
+		    "(CONFIG_BACKEND_CUDA, \"make cuda_defconfig\")"
 
 static inline int vmm_cuda_get(const char *spec,
 			       const struct slabdev_attr *attr,

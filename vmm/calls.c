@@ -153,6 +153,16 @@ int vmm_read(struct vmm *v, void *to, u64 addr, u64 size)
 	return counted(v, VMM_OP_READ, v->ops->read(v->dev, to, addr, size));
 }
 
+/* A look is a read. Not to look is an answer, and no call; that a capture
+ * forbids it, too. */
+int vmm_check(struct vmm *v, struct vmm_check *ranges, u32 nr)
+{
+	int err = v->ops->check ? v->ops->check(v->dev, ranges, nr) : -ENOTSUP;
+
+	return err == -ENOTSUP || err == -EBUSY || err == -EAGAIN ? err :
+	       counted(v, VMM_OP_READ, err);
+}
+
 int vmm_copy(struct vmm *v, u64 to, u64 from, u64 size,
 	     slabdev_stream_t stream)
 {

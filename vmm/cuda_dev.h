@@ -25,7 +25,8 @@
  * 4. Errors. An operation that fails has set the error text to the driver's
  *    function and the name of its result.
  *
- * Locking: const after opening, but for the health, which is atomic.
+ * Locking: const after opening, but for the health and the checker, which are
+ * atomic.
  */
 #ifndef VMM_CUDA_DEV_H
 #define VMM_CUDA_DEV_H
@@ -36,6 +37,16 @@
 #include "vmm/vmm.h"
 
 #define CUDA_MAX_PEERS 31
+
+/* See cuda_check.c. */
+struct cuda_checker {
+	u32 state;		/* atomic: enum checker_state */
+	u32 taken;		/* atomic: a bit for each batch in use */
+	bool is_captured;	/* atomic: a graph may have a launch */
+	CUmodule module;
+	CUfunction kernel;
+	struct cuda_check_batch *batch;	/* pinned host memory */
+};
 
 struct cuda_dev {
 	const struct cuda_driver *drv;
@@ -59,6 +70,7 @@ struct cuda_dev {
 	CUresult dead_result;
 	const char *dead_call;
 	u64 next_handle;	/* atomic; where handles are only numbers */
+	struct cuda_checker checker;
 };
 
 /* ---- cuda_scope.c ----------------------------------------------------- */
@@ -134,6 +146,12 @@ void cuda_put(void *dev);
 
 /* ---- cuda_work.c: fills, copies, events ------------------------------- */
 
+/* 0: work may be put into @stream; -EBUSY: it is being captured. */
+int __must_check cuda_refuse_capture(struct cuda_dev *d, CUstream stream);
+/* Enter, and find out whether @stream runs: as the two. */
+int __must_check cuda_enter_stream(struct cuda_dev *d,
+				   struct cuda_scope *scope, CUstream stream);
+
 int cuda_fill(void *dev, u64 addr, u64 size, u8 byte, slabdev_stream_t stream);
 int cuda_fill2d(void *dev, u64 addr, u64 pitch, u64 width, u64 height, u8 byte,
 		slabdev_stream_t stream);
@@ -169,6 +187,12 @@ int cuda_meminfo(void *dev, u64 *free_bytes, u64 *total_bytes);
 	.quiesce = cuda_quiesce,				\
 	.health = cuda_health,					\
 	.put = cuda_put
+
+/* ---- cuda_check.c: a kernel that looks at memory ---------------------- */
+
+int cuda_check_ranges(void *dev, struct vmm_check *ranges, u32 nr);
+/* Within a scope: it is not used any more. */
+void cuda_check_fini(struct cuda_dev *d);
 
 /* ---- cuda_vmm.c and cuda_region.c: memory ----------------------------- */
 

@@ -238,8 +238,10 @@ void cuda_put(void *dev)
 	struct cuda_dev *d = dev;
 	struct cuda_scope scope;
 
-	if (d->pool && !enter_at_last(d, &scope)) {
-		cuda_pool_fini(d);
+	if ((d->pool || d->checker.module) && !enter_at_last(d, &scope)) {
+		cuda_check_fini(d);
+		if (d->pool)
+			cuda_pool_fini(d);
 		cuda_leave(d, &scope);
 	}
 	(void)d->drv->cuDevicePrimaryCtxRelease(d->device);

@@ -322,12 +322,14 @@ static void managed_describe_ways(void *dev, u64 addr, char *buf, size_t len)
 
 const struct vmm_ops vmm_cuda_malloc_ops = {
 	.name = "cuda-malloc",
+	.check = cuda_check_ranges,
 	REGION_TABLE(malloc, cuda_meminfo),
 };
 
 const struct vmm_ops vmm_cuda_pool_ops = {
 	.name = "cuda-pool",
 	.trim = pool_trim_all,
+	.check = cuda_check_ranges,
 	REGION_TABLE(pool, cuda_meminfo),
 };
 

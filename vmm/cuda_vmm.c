@@ -181,6 +181,7 @@ const struct vmm_ops vmm_cuda_ops = {
 	.share_type = cuda_share_type,
 	.share = cuda_share,
 	.import = cuda_import,
+	.check = cuda_check_ranges,
 	CUDA_SHARED_OPS,
 };
 

@@ -25,8 +25,7 @@ static CUstream stream_or_bound(const struct cuda_dev *d,
 	return stream ? stream : d->bound;
 }
 
-/* 0: work may be put into @stream. */
-static int check_capture(struct cuda_dev *d, CUstream stream)
+int cuda_refuse_capture(struct cuda_dev *d, CUstream stream)
 {
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 	CUresult result = d->drv->cuStreamIsCapturing(stream, &status);
@@ -42,30 +41,29 @@ static int check_capture(struct cuda_dev *d, CUstream stream)
 	return err == -EBUSY ? -EIO : err;
 }
 
-/* Enter, and find out whether @stream runs. */
-static int enter_stream(struct cuda_dev *d, struct cuda_scope *scope,
-			CUstream stream)
+int cuda_enter_stream(struct cuda_dev *d, struct cuda_scope *scope,
+		      CUstream stream)
 {
 	int err = cuda_enter(d, scope);
 
 	if (err)
 		return err;
-	err = check_capture(d, stream);
+	err = cuda_refuse_capture(d, stream);
 	if (err)
 		cuda_leave(d, scope);
 	return err;
 }
 
 /*
- * A capture that began since enter_stream() has the work, which is then not
- * done. Only a program that captures the stream in one thread while another
+ * A capture that began since cuda_enter_stream() has the work, which is then
+ * not done. Only a program that captures the stream in one thread while another
  * works on the space can see that.
  */
 static int leave_stream(struct cuda_dev *d, const struct cuda_scope *scope,
 			CUstream stream, int err)
 {
 	if (!err)
-		err = check_capture(d, stream);
+		err = cuda_refuse_capture(d, stream);
 	if (!err && d->kind != CUDA_DEVICE)
 		err = CUDA_CALL(d, cuStreamSynchronize, stream);
 	cuda_leave(d, scope);
@@ -79,7 +77,7 @@ int cuda_fill(void *dev, u64 addr, u64 size, u8 byte, slabdev_stream_t to)
 	struct cuda_dev *d = dev;
 	CUstream stream = stream_or_bound(d, to);
 	struct cuda_scope scope;
-	int err = enter_stream(d, &scope, stream);
+	int err = cuda_enter_stream(d, &scope, stream);
 
 	if (err)
 		return err;
@@ -113,7 +111,7 @@ int cuda_fill2d(void *dev, u64 addr, u64 pitch, u64 width, u64 height, u8 byte,
 		return error_set(-EINVAL, "a pitch of %llu bytes is less than "
 				 "a row of %llu", (unsigned long long)pitch,
 				 (unsigned long long)width);
-	err = enter_stream(d, &scope, stream);
+	err = cuda_enter_stream(d, &scope, stream);
 	if (err)
 		return err;
 	if (height == 1)
@@ -127,7 +125,7 @@ int cuda_copy(void *dev, u64 to, u64 from, u64 size, slabdev_stream_t in)
 	struct cuda_dev *d = dev;
 	CUstream stream = stream_or_bound(d, in);
 	struct cuda_scope scope;
-	int err = enter_stream(d, &scope, stream);
+	int err = cuda_enter_stream(d, &scope, stream);
 
 	if (err)
 		return err;
@@ -161,7 +159,7 @@ int cuda_read2d(void *dev, void *to, u64 to_pitch, u64 addr, u64 pitch,
 	if ((width > pitch || width > to_pitch) && height > 1)
 		return error_set(-EINVAL, "a pitch is less than a row of %llu "
 				 "bytes", (unsigned long long)width);
-	err = enter_stream(d, &scope, d->bound);
+	err = cuda_enter_stream(d, &scope, d->bound);
 	if (err)
 		return err;
 	err = read_rows(d, to, to_pitch, addr, pitch, width, height);
@@ -208,14 +206,14 @@ int cuda_event_record(void *dev, u64 event, slabdev_stream_t in)
 	struct cuda_dev *d = dev;
 	CUstream stream = stream_or_bound(d, in);
 	struct cuda_scope scope;
-	int err = enter_stream(d, &scope, stream);
+	int err = cuda_enter_stream(d, &scope, stream);
 
 	if (err)
 		return err == -EBUSY ? -EAGAIN : err;
 	err = check_event(d, "cuEventRecord",
 			  d->drv->cuEventRecord(event_of(event), stream));
 	if (!err)
-		err = check_capture(d, stream);
+		err = cuda_refuse_capture(d, stream);
 	cuda_leave(d, &scope);
 	return err == -EBUSY ? -EXDEV : err;
 }
@@ -252,7 +250,7 @@ int cuda_stream_wait(void *dev, slabdev_stream_t in, u64 event)
 	struct cuda_dev *d = dev;
 	CUstream stream = stream_or_bound(d, in);
 	struct cuda_scope scope;
-	int err = enter_stream(d, &scope, stream);
+	int err = cuda_enter_stream(d, &scope, stream);
 
 	if (err)
 		return err == -EBUSY ? -EAGAIN : err;
@@ -284,7 +282,7 @@ int cuda_is_captured(void *dev, slabdev_stream_t in)
 {
 	struct cuda_dev *d = dev;
 	struct cuda_scope scope;
-	int err = enter_stream(d, &scope, stream_or_bound(d, in));
+	int err = cuda_enter_stream(d, &scope, stream_or_bound(d, in));
 
 	if (!err)
 		cuda_leave(d, &scope);
@@ -299,7 +297,7 @@ int cuda_quiesce(void *dev)
 {
 	struct cuda_dev *d = dev;
 	struct cuda_scope scope;
-	int err = enter_stream(d, &scope, d->bound);
+	int err = cuda_enter_stream(d, &scope, d->bound);
 
 	if (err)
 		return err == -EBUSY ? -EAGAIN : err;

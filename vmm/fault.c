@@ -209,6 +209,14 @@ static int fault_read2d(void *dev, void *to, u64 to_pitch, u64 addr, u64 pitch,
 					  width, height);
 }
 
+static int fault_check(void *dev, struct vmm_check *ranges, u32 nr)
+{
+	struct vmm_fault *f = dev;
+	int err = begin(f, VMM_OP_READ);
+
+	return err ? err : f->ops->check(f->dev, ranges, nr);
+}
+
 static int fault_copy(void *dev, u64 to, u64 from, u64 size,
 		      slabdev_stream_t stream)
 {
@@ -359,6 +367,7 @@ void vmm_fault_init(struct vmm_fault *f, const struct vmm_ops *ops, void *dev)
 	f->table.synchronous = ops->synchronous;
 	f->table.backed = ops->backed;
 	f->table.dear_handles = ops->dear_handles;
+	f->table.check = ops->check ? fault_check : NULL;
 	if (ops->share) {
 		f->table.share_type = fault_share_type;
 		f->table.share = fault_share;

@@ -28,6 +28,9 @@
  * device is done with it is known to the owner, so none of it is ever idle in
  * its place, and no fence is asked.
  *
+ * Idle mappings have numbers too. Where those lack, what is quiet is unmapped,
+ * and what the device may be using is waited for.
+ *
  * Failure. Memory that the backend does not take back is lost, and keeps its
  * numbers. Mapping there is tried again when it is found. When the hold ends,
  * such numbers are like those of any lost handle.
@@ -57,9 +60,9 @@ static int hold_locked(struct vmm *v, u32 nr, u32 *first)
 	do {
 		err = vmm_run_alloc_high(v, nr, first);
 	} while (err == -ENOMEM &&
-		 (vmm_open_holes(v) || vmm_idle_give_all(v, VMM_NO_CHUNK)));
+		 (vmm_open_holes(v) || vmm_idle_give_all(v, VMM_KEEP_SPARE)));
 	if (err)
-		return err;
+		return err == -ENOMEM && vmm_idle_is_busy(v) ? -EAGAIN : err;
 	vmm_wall_off(v, *first, nr);
 	v->lowest_held = v->nr_held ? min(v->lowest_held, *first) : *first;
 	v->nr_held += nr;
@@ -68,6 +71,7 @@ static int hold_locked(struct vmm *v, u32 nr, u32 *first)
 
 int vmm_hold(struct vmm *v, u32 nr, u32 *first)
 {
+	u32 nr_waits = 0;
 	int err;
 
 	if (v->ops->backed)
@@ -77,7 +81,9 @@ int vmm_hold(struct vmm *v, u32 nr, u32 *first)
 	if (!nr)
 		return error_set(-EINVAL, "%s: no addresses to hold", v->name);
 	vmm_enter(v);
-	err = hold_locked(v, nr, first);
+	do {
+		err = hold_locked(v, nr, first);
+	} while (err == -EAGAIN && !(err = vmm_wait_again(v, &nr_waits)));
 	return vmm_leave(v, err);
 }
 
@@ -162,6 +168,18 @@ int vmm_unmap_held(struct vmm *v, u32 at, u32 *nr, enum vmm_giveback how)
 	vmm_enter(v);
 	err = unmap_held_locked(v, at, nr, how);
 	return vmm_leave(v, err);
+}
+
+u32 vmm_held_seam(struct vmm *v, u32 at)
+{
+	const struct vmm_handle *h;
+
+	lock_acquire(&v->lock);
+	h = *vmm_chunk(v, at);
+	if (h && h->is_held && h->first < at)
+		at = h->first + h->nr;
+	lock_release(&v->lock);
+	return at;
 }
 
 u32 vmm_mapped_held(struct vmm *v, u32 at, u32 nr)

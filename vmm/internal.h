@@ -172,6 +172,13 @@ bool vmm_is_wall(const struct vmm *v, u32 number);
 bool vmm_open_holes(struct vmm *v);
 void vmm_end_walls(struct vmm *v);
 
+/* ---- map.c: making chunks accessible ------------------------------------ */
+
+/* Wait for the device after an -EAGAIN, but not for ever: where other threads
+ * free and take memory all the time, what this one waited for may be gone. 0:
+ * try again; -ENOMEM, or the backend's error. @nr_waits is 0 at first. */
+int __must_check vmm_wait_again(struct vmm *v, u32 *nr_waits);
+
 /* ---- idle.c: memory that nobody uses ---------------------------------- */
 
 void vmm_idle_put(struct vmm *v, struct vmm_handle *h);
@@ -187,8 +194,9 @@ void vmm_spare_gather(struct vmm *v, u64 nr);
  * @keep_spare spare handles. False when there is nothing to give back; *@err is
  * set when it got lost instead. */
 bool vmm_idle_give(struct vmm *v, u64 chunks, u64 keep_spare, int *err);
-/* Give back all that is quiet but @keep_spare spare handles. True if that was
- * any. */
+/* Give back all that is quiet but @keep_spare spare handles (VMM_KEEP_SPARE:
+ * but all of those). True if that was any. */
+#define VMM_KEEP_SPARE (~(u64)0)
 bool vmm_idle_give_all(struct vmm *v, u64 keep_spare);
 
 /* Some idle mapping is not quiet: waiting would give more. */

@@ -218,13 +218,9 @@ static int map_locked(struct vmm *v, u32 nr, u32 handle_chunks, bool quiet,
 	return 0;
 }
 
-/*
- * Wait for the device after an -EAGAIN, but not for ever: where other threads
- * free and take memory all the time, what this one waited for may be gone.
- */
 #define MAX_WAITS 64
 
-static int wait_again(struct vmm *v, u32 *nr_waits)
+int vmm_wait_again(struct vmm *v, u32 *nr_waits)
 {
 	int err = *nr_waits < MAX_WAITS ? vmm_fence_wait(v) : -ENOMEM;
 
@@ -253,7 +249,7 @@ static int map(struct vmm *v, u32 nr, u32 handle_chunks, bool quiet, bool still,
 	v->is_still = still;
 	do {
 		err = map_locked(v, nr, min(nr, handle_chunks), quiet, first);
-	} while (err == -EAGAIN && !(err = wait_again(v, &nr_waits)));
+	} while (err == -EAGAIN && !(err = vmm_wait_again(v, &nr_waits)));
 	v->is_still = false;
 	return vmm_leave(v, err);
 }
@@ -304,7 +300,7 @@ int vmm_extend(struct vmm *v, u32 at, u32 nr, u32 handle_chunks)
 	vmm_enter(v);
 	do {
 		err = extend_locked(v, at, nr, min(nr, handle_chunks));
-	} while (err == -EAGAIN && !(err = wait_again(v, &nr_waits)));
+	} while (err == -EAGAIN && !(err = vmm_wait_again(v, &nr_waits)));
 	return vmm_leave(v, err);
 }
 
@@ -398,6 +394,6 @@ int vmm_map_held(struct vmm *v, u32 at, u32 nr, u32 handle_chunks)
 	vmm_enter(v);
 	do {
 		err = map_held_locked(v, at, nr, min(nr, handle_chunks));
-	} while (err == -EAGAIN && !(err = wait_again(v, &nr_waits)));
+	} while (err == -EAGAIN && !(err = vmm_wait_again(v, &nr_waits)));
 	return vmm_leave(v, err);
 }

@@ -28,6 +28,17 @@
 
 #include <slabdev/slabdev.h>
 
+#define VMM_CHECK_CLEAN (~(u64)0)
+
+/* Bytes that should all be the same. */
+struct vmm_check {
+	u64 addr;
+	u64 size;		/* may be 0 */
+	u64 first_bad;		/* set: offset from @addr; VMM_CHECK_CLEAN */
+	u32 tag;		/* the caller's own */
+	u8 byte;
+};
+
 struct vmm_ops {
 	const char *name;
 	/* A child of fork() has its own copy of the memory and may go on. */
@@ -108,6 +119,15 @@ struct vmm_ops {
 
 	/* What the device has, all processes counted. */
 	int (*meminfo)(void *dev, u64 *free_bytes, u64 *total_bytes);
+
+	/*
+	 * Optional: where reading costs more than letting the device look. Find
+	 * in each range the first byte that differs, after the work of the
+	 * stream that the device was opened with. -ENOTSUP: not here, or not
+	 * any more; -EBUSY: too many look; -EAGAIN: a stream capture forbids
+	 * it. After any of them the memory may be read instead.
+	 */
+	int (*check)(void *dev, struct vmm_check *ranges, u32 nr);
 
 	/* Optional. Give back what the backend itself kept of freed memory. */
 	int (*trim)(void *dev);

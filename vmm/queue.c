@@ -356,6 +356,18 @@ static int drain_locked(slabdev_stream_t handle, struct queue **q)
 	return *q ? 0 : refuse(handle);
 }
 
+bool vmm_queue_any(void)
+{
+	u32 i;
+
+	if (!load_acquire(&owner) || is_orphan())
+		return false;
+	for (i = 0; i < NR_QUEUES; i++)
+		if (queues[i])
+			return true;
+	return false;
+}
+
 int slabdev_queue_destroy(slabdev_stream_t queue)
 {
 	NO_CANCELLATION;

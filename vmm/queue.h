@@ -25,12 +25,7 @@
 
 #include <slabdev/slabdev.h>
 
-/* The CPU itself: no queue. */
-static inline bool stream_is_cpu(slabdev_stream_t stream)
-{
-	return !stream || stream == SLABDEV_STREAM_LEGACY ||
-	       stream == SLABDEV_STREAM_PER_THREAD;
-}
+#include "vmm/vmm.h"
 
 struct queue_point {
 	slabdev_stream_t queue;	/* NULL: reached */

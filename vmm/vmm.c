@@ -234,8 +234,6 @@ static void destroy_mapped(struct vmm *v)
 /* What the device may still be using stays mapped, for good. */
 static int lose_all(struct vmm *v, int err)
 {
-	if (!v->cnt->created)
-		return 0;
 	vmm_incident_op(v, VMM_OP_EVENT, 0);
 	v->incident.lost_op = VMM_OP_EVENT;
 	v->incident.lost_err = err;
@@ -266,8 +264,8 @@ int vmm_close(struct vmm *v)
 {
 	int err = v->is_quiet ? 0 : vmm_quiesce(v);
 
-	/* Of a device that is gone nothing is in use. */
-	if (err && vmm_health(v))
+	/* Nothing is in use of a device that is gone, or where there is none. */
+	if (err && (vmm_health(v) || !v->cnt->created))
 		err = 0;
 	vmm_enter(v);
 	v->incident.closing = true;

@@ -314,6 +314,9 @@ int __must_check vmm_map_held(struct vmm *v, u32 at, u32 nr,
 int vmm_unmap_held(struct vmm *v, u32 at, u32 *nr, enum vmm_giveback how);
 /* Of held numbers, so many from @at on are mapped and in use. */
 u32 vmm_mapped_held(struct vmm *v, u32 at, u32 nr);
+/* The first number from @at on, which is held, that no handle from before @at
+ * has: what vmm_unmap_held() would leave. */
+u32 vmm_held_seam(struct vmm *v, u32 at);
 
 static inline u64 vmm_chunk_offset(const struct vmm *v, u32 chunk)
 {
@@ -340,6 +343,8 @@ int vmm_fill2d(struct vmm *v, u64 addr, u64 pitch, u64 width, u64 height,
 int vmm_read(struct vmm *v, void *to, u64 addr, u64 size);
 int vmm_copy(struct vmm *v, u64 to, u64 from, u64 size,
 	     slabdev_stream_t stream);
+/* ops.h says what it does; the caller reads where it fails. */
+int __must_check vmm_check(struct vmm *v, struct vmm_check *ranges, u32 nr);
 /* Events of the caller's own; ops.h says what they do. */
 int __must_check vmm_event_create(struct vmm *v, u64 *event);
 int __must_check vmm_event_record(struct vmm *v, u64 event,
@@ -445,6 +450,15 @@ struct queue_observer {
 	void (*pass)(u64 mark, slabdev_stream_t later);
 };
 
+/* Of the streams of host spaces: the CPU itself, and no queue. */
+static inline bool stream_is_cpu(slabdev_stream_t stream)
+{
+	return !stream || stream == SLABDEV_STREAM_LEGACY ||
+	       stream == SLABDEV_STREAM_PER_THREAD;
+}
+
+/* Are there any queues? Asked where no other thread is: without the lock. */
+bool vmm_queue_any(void);
 /* From now on; there is one at most. */
 void queue_observe(const struct queue_observer *observer);
 

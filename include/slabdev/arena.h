@@ -149,7 +149,7 @@ struct slabdev_arena_mark {
  * @mark: set
  *
  * Marks nest. One ends when the arena is rewound to it, to an earlier one, or
- * reset.
+ * reset, or by slabdev_arena_unmark().
  *
  * Context: one thread at a time. Driver: never.
  * Return: 0; -EINVAL, -EALREADY as above; -ENOMEM no host memory, -ENOSPC
@@ -172,6 +172,21 @@ slabdev_arena_mark(struct slabdev_arena *arena,
  * waited for yet: nothing was given back, try again later; -EIO, -EOWNERDEAD.
  */
 SLABDEV_API int slabdev_arena_rewind(struct slabdev_arena *arena,
+				     const struct slabdev_arena_mark *mark);
+
+/**
+ * slabdev_arena_unmark - end a mark, and go back nowhere
+ * @arena: the arena
+ * @mark: from slabdev_arena_mark() of this arena; it alone ends, those that
+ *        were made before it and after it hold
+ *
+ * What was allocated since stays, until the arena goes back behind it.
+ *
+ * Context: one thread at a time. Driver: never.
+ * Return: 0; -EINVAL, -EALREADY as slabdev_arena_rewind(); -EIO, -EOWNERDEAD
+ * the space is dead.
+ */
+SLABDEV_API int slabdev_arena_unmark(struct slabdev_arena *arena,
 				     const struct slabdev_arena_mark *mark);
 
 /**
@@ -210,9 +225,9 @@ SLABDEV_API int slabdev_arena_use(struct slabdev_arena *arena,
  * Context: one thread at a time. Driver: slow path.
  * Return: 0; -EINVAL it never was an arena; -EALREADY it was destroyed; -EBUSY
  * its stream is captured, its memory exported, or it cannot be told whether the
- * device is done: the arena stays, try again later; -EIO what could not be given
- * back is lost, and the arena is gone; -EIO, -EOWNERDEAD the space is dead, and
- * the arena ends with it.
+ * device is done: the arena stays, try again later; -EIO what could not be
+ * given back is lost, and the arena is gone; -EIO, -EOWNERDEAD the space is
+ * dead, and the arena ends with it.
  */
 SLABDEV_API int slabdev_arena_destroy(struct slabdev_arena *arena);
 

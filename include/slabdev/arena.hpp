@@ -139,10 +139,16 @@ public:
 		detail::check(slabdev_arena_rewind(arena_, &mark_));
 		arena_ = nullptr;
 	}
-	/** keep - what was allocated stays: the end does nothing. The mark is
-	 *  there until an earlier one is rewound to, or the arena is reset:
-	 *  there can be SLABDEV_ARENA_MARKS_MAX */
-	void keep() noexcept { arena_ = nullptr; }
+	/** keep - what was allocated stays: the end does nothing */
+	void keep() noexcept
+	{
+		detail::kept_errno kept;
+		::slabdev_arena *arena = std::exchange(arena_, nullptr);
+
+		/* A mark that an earlier scope has ended is none to drop. */
+		if (arena)
+			(void)slabdev_arena_unmark(arena, &mark_);
+	}
 
 private:
 	::slabdev_arena *arena_;

@@ -69,7 +69,9 @@ struct slabdev_block {
  *
  * Context: any thread; nobody may free the object meanwhile. Driver: never.
  * Return: 0; -EINVAL no live object begins at @p, @sd or @block NULL, or @block
- * not initialised; -ENOMEM no host memory; -EIO, -EOWNERDEAD the space is dead.
+ * not initialised; -E2BIG @block has fields that this version does not know,
+ * and they are not zero; -ENOMEM no host memory; -EIO, -EOWNERDEAD the space is
+ * dead.
  */
 SLABDEV_API SLABDEV_MUST_CHECK int
 slabdev_block_get(struct slabdev *sd, void *p, struct slabdev_block *block);
@@ -82,7 +84,7 @@ slabdev_block_get(struct slabdev *sd, void *p, struct slabdev_block *block);
  * Context: any thread. Driver: never.
  * Return: 0 the object is live; -ESTALE it was freed, also when another object
  * is at its address now; -EINVAL @block was never filled in, or not by this
- * space; -EIO, -EOWNERDEAD the space is dead.
+ * space; -E2BIG as slabdev_block_get(); -EIO, -EOWNERDEAD the space is dead.
  */
 SLABDEV_API int slabdev_block_check(struct slabdev *sd,
 				    const struct slabdev_block *block);
@@ -96,8 +98,8 @@ SLABDEV_API int slabdev_block_check(struct slabdev *sd,
  *
  * Context: any thread. Driver: as slabdev_free().
  * Return: 0; -EALREADY it was freed before, with a report, and nothing has
- * changed; -EINVAL as slabdev_block_check(), or the object belongs to a buffer
- * or a group; -EBUSY it is exported.
+ * changed; -EINVAL, -E2BIG as slabdev_block_check(), -EINVAL also where the
+ * object belongs to a buffer, a group or an arena; -EBUSY it is exported.
  */
 SLABDEV_API int slabdev_block_free(struct slabdev *sd,
 				   const struct slabdev_block *block);

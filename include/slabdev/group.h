@@ -10,6 +10,10 @@
  * batched matrix product finds its operands by pointers or, where the sizes
  * are equal, by a stride.
  *
+ * Every byte from the base to the end is the user's, also between blocks, so
+ * that one message can fill a group: the checks of SLABDEV_DEBUG guard its two
+ * ends.
+ *
  * The library keeps nothing of single blocks. slabdev_free() of a group's
  * memory is refused, and names the group. A token is as that of a buffer
  * (buf.h): stale after the free, and then refused for ever.

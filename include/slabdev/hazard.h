@@ -13,7 +13,9 @@
  *   another stream, which slabdev_use() was not told of: the next owner may get
  *   the memory while the access still runs;
  * - a free of what a captured graph uses and does not have (slabdev_use);
- * - an access after the free, or to memory that a slab never handed out.
+ * - an access after the free, or to memory that a slab never handed out;
+ * - and the same of what an arena hands out, of which a rewind, a reset or the
+ *   end is the free, and slabdev_arena_use() what it has to be told.
  *
  * Each report names both places in the program, both streams, and the order
  * that is missing. Nothing is reported of what is ordered.

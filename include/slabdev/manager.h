@@ -87,10 +87,12 @@ slabdev_manager_create(struct slabdev_manager **manager,
  * Context: one thread. Driver: slow path.
  * Return: 0; -EBUSY slabdev_close() would refuse one of them: something is
  * live, which a report for each such space lists, or a stream is captured; all
- * of them stay; -EALREADY destroyed before; -EINVAL never was a manager, or an
- * unknown flag; -EDEADLK called from the function that receives the log, while
- * this manager opens a space; -EIO some memory could not be given back and is
- * lost (the manager has ended).
+ * of them stay, unless something was allocated while they were being closed:
+ * some are closed then, and the next use opens them with default attributes;
+ * -EALREADY destroyed before; -EINVAL never was a manager, or an unknown flag;
+ * -EDEADLK called from the function that receives the log, while this manager
+ * opens a space; -EIO some memory could not be given back and is lost (the
+ * manager has ended).
  */
 SLABDEV_API int slabdev_manager_destroy(struct slabdev_manager *manager,
 					unsigned int flags);

@@ -22,6 +22,7 @@
 #include <slabdev/arena.h>
 #include <slabdev/error.hpp>
 #include <slabdev/group.h>
+#include <slabdev/manager.h>
 
 namespace slabxx {
 namespace detail {
@@ -29,6 +30,11 @@ namespace detail {
 inline int end_of(::slabdev *sd) noexcept
 {
 	return slabdev_close(sd, 0);
+}
+
+inline int end_of(::slabdev_manager *manager) noexcept
+{
+	return slabdev_manager_destroy(manager, 0);
 }
 
 inline int end_of(::slabdev_cache *cache) noexcept
@@ -59,6 +65,12 @@ inline bool is_gone(const void *, int ret) noexcept
 
 /* It goes in steps, and of some memory the driver has lost (EIO). */
 inline bool is_gone(const ::slabdev_arena *, int ret) noexcept
+{
+	return ret >= 0 || ret == -EALREADY || ret == -EIO;
+}
+
+/* The same. */
+inline bool is_gone(const ::slabdev_manager *, int ret) noexcept
 {
 	return ret >= 0 || ret == -EALREADY || ret == -EIO;
 }

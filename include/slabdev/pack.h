@@ -69,10 +69,11 @@ struct slabdev_pack_block {
  *        else may be zero, the default
  * @capacity: a plan of so many bytes is good enough, and a longer one is
  *            refused; 0: the shortest that is found
- * @effort: steps to take at most, each a look at one block or one moment, a
- *          nanosecond or two; 0: SLABDEV_PACK_EFFORT. What takes about
- *          n * log(n) steps is always done
- * @steps: set to the steps that were taken of @effort; NULL: not wanted
+ * @effort: about so many steps to take at most, each a look at one block or one
+ *          moment, a nanosecond or two; 0: SLABDEV_PACK_EFFORT. What takes
+ *          about n * log(n) steps is always done
+ * @steps: set to the steps that were taken, with those that always are; NULL:
+ *         not wanted
  * @flags: 0
  */
 struct slabdev_pack_attr {
@@ -120,7 +121,7 @@ slabdev_pack(struct slabdev_pack_block *blocks, size_t n,
  *         smallest of all alignments adds between them
  *
  * Context: any thread. Driver: never.
- * Return: 0; -EINVAL, -EOVERFLOW, -ENOMEM as slabdev_pack().
+ * Return: 0; -EINVAL, -EOVERFLOW, -ENOMEM as slabdev_pack(): nothing was set.
  */
 SLABDEV_API SLABDEV_MUST_CHECK int
 slabdev_pack_bound(const struct slabdev_pack_block *blocks, size_t n,

@@ -13,8 +13,9 @@
  * thread that does runs what is in it, itself: in slabdev_queue_synchronize()
  * and slabdev_queue_destroy(), and where the library waits for what streams
  * have freed or may still use: in slabdev_trim(), slabdev_set_policy(),
- * slabdev_close(), slabdev_stream_detach(), slabdev_cache_shrink() and
- * slabdev_cache_destroy(), and in an allocation when memory is short.
+ * slabdev_close(), slabdev_stream_detach(), slabdev_cache_shrink(),
+ * slabdev_cache_destroy() and slabdev_arena_destroy(), in an allocation when
+ * memory is short, and where the letters Z and P look at an arena's memory.
  */
 #ifndef SLABDEV_QUEUE_H
 #define SLABDEV_QUEUE_H

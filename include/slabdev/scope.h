@@ -20,11 +20,13 @@
  *
  * Kinds of variables:
  *
- *	space, cache, arena, buf, group, graph, import, queue	pointers:
- *		NULL is nothing, and slabdev_no_free_ptr() hands one over
+ *	space, manager, cache, arena, buf, group, graph, import, queue
+ *		pointers: NULL is nothing, and slabdev_no_free_ptr() hands one
+ *		over
  *	capture		a graph whose capture ends with the block
  *	owned		an object with its space, see slabdev_own()
  *	owned_buf, owned_group	the same with a stream that uses it
+ *	owned_by	an object of a manager, see slabdev_own_by()
  *	arena_scope	goes back to where the arena was, see
  *			slabdev_enter_arena()
  *	stream_scope	detaches, see slabdev_enter_stream()
@@ -82,6 +84,8 @@ static inline void slabdev_cleanup_##kind(type *it)			\
 
 SLABDEV_DEFINE_CLEANUP(space, struct slabdev *,
 		       if (*it) (void)slabdev_close(*it, 0))
+SLABDEV_DEFINE_CLEANUP(manager, struct slabdev_manager *,
+		       if (*it) (void)slabdev_manager_destroy(*it, 0))
 SLABDEV_DEFINE_CLEANUP(cache, struct slabdev_cache *,
 		       if (*it) (void)slabdev_cache_destroy(*it))
 SLABDEV_DEFINE_CLEANUP(arena, struct slabdev_arena *,
@@ -198,6 +202,32 @@ slabdev_disown(struct slabdev_owned *owned)
 	return p;
 }
 
+/* ---- Objects of a manager ----------------------------------------------- */
+
+/**
+ * struct slabdev_owned_by - an object that slabdev_manager_alloc() gave
+ * @manager: the manager
+ * @p: the object; NULL: none
+ */
+struct slabdev_owned_by {
+	struct slabdev_manager *manager;
+	void *p;
+};
+
+SLABDEV_DEFINE_CLEANUP(owned_by, struct slabdev_owned_by,
+	if (it->p)
+		(void)slabdev_manager_free(it->manager, it->p))
+
+/** slabdev_own_by - slabdev_manager_free() at the end of the scope; to take the
+ *  object set its p to NULL */
+SLABDEV_MUST_CHECK static inline struct slabdev_owned_by
+slabdev_own_by(struct slabdev_manager *manager, void *p)
+{
+	struct slabdev_owned_by owned = { manager, p };
+
+	return owned;
+}
+
 /* ---- Buffers and groups that a stream uses ------------------------------ */
 
 /**
@@ -293,6 +323,21 @@ slabdev_enter_arena(struct slabdev_arena *arena)
 	if (!scope.error)
 		scope.arena = arena;
 	return scope;
+}
+
+/**
+ * slabdev_keep_arena - what was allocated in the scope stays
+ * @scope: the variable; its end does nothing any more, and its mark has ended
+ *
+ * Return: 0, also where it did not begin or has ended; else as
+ * slabdev_arena_unmark().
+ */
+static inline int slabdev_keep_arena(struct slabdev_arena_scope *scope)
+{
+	struct slabdev_arena *arena = scope->arena;
+
+	scope->arena = NULL;
+	return arena ? slabdev_arena_unmark(arena, &scope->mark) : 0;
 }
 
 /**

@@ -23,8 +23,8 @@
  * thread; what several threads count (backend calls, out_bytes and peak_out,
  * large_bytes and large_slack, trims, failed, refills, flushes, stolen, misses,
  * buffers, groups and arenas, the retired counters) by atomic additions;
- * host_bytes by whoever sums it up; the rest under a lock of the space. A record
- * is filled before its state becomes SLABDEV_SEG_USED (release).
+ * host_bytes by whoever sums it up; the rest under a lock of the space. A
+ * record is filled before its state becomes SLABDEV_SEG_USED (release).
  *
  * Counters move at two times: when a thread ends, from its block to the
  * window's retired ones, and the block becomes free; when a cache is

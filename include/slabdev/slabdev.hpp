@@ -37,10 +37,12 @@
 #endif
 
 #include <slabdev/arena.hpp>
+#include <slabdev/block.hpp>
 #include <slabdev/buffer.hpp>
 #include <slabdev/cache.hpp>
 #include <slabdev/error.hpp>
 #include <slabdev/group.hpp>
+#include <slabdev/manager.hpp>
 #include <slabdev/object.hpp>
 #include <slabdev/owner.hpp>
 #include <slabdev/pmr.hpp>

@@ -7,6 +7,7 @@
  * used here, so that the sample builds without CUDA.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +80,18 @@ static int load(void)
 	return 0;
 }
 
+/* Has this build of the library memory of a GPU? Else it says what is missing,
+ * and there is no use in a driver. */
+static int check_build(const char *spec)
+{
+	struct slabdev *sd;
+	int err = slabdev_open(&sd, spec, NULL);
+
+	if (!err)
+		return slabdev_close(sd, 0);
+	return err == -ENOTSUP ? err : 0;
+}
+
 static int open_cuda(const char *spec)
 {
 	int ordinal, device;
@@ -89,8 +102,8 @@ static int open_cuda(const char *spec)
 			 spec);
 		return -1;
 	}
-	if (load() || CALL(init, 0) || CALL(device_get, &device, ordinal) ||
-	    CALL(retain, &ctx, device))
+	if (check_build(spec) || load() || CALL(init, 0) ||
+	    CALL(device_get, &device, ordinal) || CALL(retain, &ctx, device))
 		return -1;
 	return CALL(set_current, ctx);
 }

@@ -119,8 +119,6 @@ static int run_once(struct outcome *o)
 		fprintf(stderr, "dmrg: %s\n", strerror(ENOMEM));
 		return -ENOMEM;
 	}
-	if (!quiet)
-		report_head(&o->run);
 	err = run_all(&o->run, o->trace, quiet ? NULL : report_sweep);
 	if (!err)
 		err = finish(o);

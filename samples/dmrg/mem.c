@@ -306,6 +306,17 @@ struct mem *mem_host(struct mem *m)
 	return m->host;
 }
 
+int mem_prime(struct mem *m, uint64_t bytes)
+{
+	const uint64_t start = now_ns();
+	int err = m->backend->prime(&m->space, bytes);
+
+	count_calls(m, start, 1);
+	if (err)
+		mem_failed(m, "priming", (size_t)bytes);
+	return err;
+}
+
 int mem_set_policy(struct mem *m, int policy)
 {
 	const uint64_t start = now_ns();

@@ -26,6 +26,7 @@ struct mem_config {
 	bool may_fail;		/* out of memory is no surprise */
 	int policy;		/* an enum slabdev_policy_mode */
 	const char *device;	/* "host", or as slabdev_open() takes it */
+	uint64_t prime;		/* mapped before the first block; 0: nothing */
 };
 
 /*
@@ -82,6 +83,8 @@ void mem_views_put(struct mem *m, struct slabdev_buf *const *views, int n,
 const struct device *mem_device(const struct mem *m);
 struct mem *mem_host(struct mem *m);
 
+/* Map @bytes now; what that cost is in the counts. */
+int mem_prime(struct mem *m, uint64_t bytes);
 int mem_set_policy(struct mem *m, int policy);
 /* The first failure in words, or ""; forget it. No call in progress. */
 const char *mem_error(const struct mem *m);

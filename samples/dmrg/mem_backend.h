@@ -18,7 +18,7 @@ struct mem_space {
 
 /*
  * All but the first two and free() may be called by any thread. Those without
- * groups have NULL for the five functions in the middle.
+ * groups have NULL for the six functions in the middle.
  */
 struct mem_backend {
 	int (*open)(struct mem_space *s, const struct mem_config *config);
@@ -33,6 +33,7 @@ struct mem_backend {
 	struct slabdev_buf *(*get)(struct slabdev_buf *view);
 	/* The owners that are left. */
 	int (*put)(struct slabdev_buf *view);
+	int (*prime)(struct mem_space *s, uint64_t bytes);
 	int (*set_policy)(struct mem_space *s, int policy);
 	const char *(*error)(void);
 	void (*counts)(struct mem_space *s, struct mem_counts *c);

@@ -25,6 +25,18 @@
 /* With --policy=trim: what stays mapped without holding a block. */
 #define TRIM_KEEP_BYTES ((uint64_t)16 << 20)
 
+/* Has this build of the library memory of that kind? Else it is of no use to
+ * look for what computes there, and the library says what is missing. */
+static int check_build(const char *spec)
+{
+	struct slabdev *sd;
+	int err = slabdev_open(&sd, spec, NULL);
+
+	if (!err)
+		return slabdev_close(sd, 0);
+	return err == -ENOTSUP ? err : 0;
+}
+
 static int space_open(struct mem_space *s, const struct mem_config *config)
 {
 	struct slabdev_attr attr = SLABDEV_ATTR_INIT;
@@ -32,6 +44,9 @@ static int space_open(struct mem_space *s, const struct mem_config *config)
 
 	s->device = device_find(config->device);
 	s->may_fail = config->may_fail;
+	err = s->device->is_cpu ? 0 : check_build(config->device);
+	if (err)
+		return err;
 	err = s->device->open(config->device);
 	if (err)
 		return err;
@@ -128,6 +143,11 @@ static int space_views_alloc(struct mem_space *s, const size_t *sizes, int n,
 	return err;
 }
 
+static int space_prime(struct mem_space *s, uint64_t bytes)
+{
+	return slabdev_prime(s->slabdev, bytes);
+}
+
 static int space_set_policy(struct mem_space *s, int mode)
 {
 	struct slabdev_policy policy = SLABDEV_POLICY_INIT;
@@ -168,6 +188,7 @@ const struct mem_backend mem_slabdev = {
 	.views_alloc = space_views_alloc,
 	.get = slabdev_buf_get,
 	.put = slabdev_buf_put,
+	.prime = space_prime,
 	.set_policy = space_set_policy,
 	.error = space_error,
 	.counts = space_counts,

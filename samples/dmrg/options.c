@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +19,13 @@
 #define SITES_MAX 4096
 #define DIM_MAX 16384
 #define SWEEPS_MAX 1000
+#define PRIME_MAX ((uint64_t)1 << 40)
 
 static const char usage[] =
 "usage: dmrg [-L SITES] [-m BOND] [-s SWEEPS] [--threads=T]\n"
 "            [--alloc=slabdev|malloc] [--blocks=single|group] [--compare]\n"
-"            [--policy=SPEC] [--device=SPACE] [--quiet] [--json=FILE]\n"
-"            [--trace=FILE] [--help]\n"
+"            [--policy=SPEC] [--prime=SIZE] [--device=SPACE] [--quiet]\n"
+"            [--json=FILE] [--trace=FILE] [--help]\n"
 "\n"
 "Ground-state energy of the open spin-1/2 Heisenberg chain, H = sum of S.S\n"
 "between neighbours, by two-site DMRG with block-sparse tensors.\n"
@@ -39,9 +41,12 @@ static const char usage[] =
 "  --policy=SPEC  what slabdev does with memory that holds no block: retain,\n"
 "                 trim, aggressive, or a list of these and push, each with a\n"
 "                 number of sweeps: push:6,retain:3,push:2,retain; the last\n"
-"                 one goes on. push is\n"
-"                 aggressive, and the bonds grow until memory is full (the\n"
-"                 library's default)\n"
+"                 one goes on. trim keeps 16 MiB that hold no block, and\n"
+"                 gives back what is more. push is aggressive, and the\n"
+"                 bonds grow until memory is full (the library's default)\n"
+"  --prime=SIZE   map so many bytes before the first sweep, instead of\n"
+"                 when a block needs them: a number, with K, M, or G behind\n"
+"                 it for 2^10, 2^20, 2^30 (0)\n"
 "  --device=SPACE host, or a GPU: cuda:0. Needs cuBLAS, which is looked for\n"
 "                 when the program runs (host)\n"
 "  --quiet        print the last line only\n"
@@ -55,7 +60,7 @@ static const char usage[] =
 
 enum {
 	OPT_THREADS = 256, OPT_ALLOC, OPT_BLOCKS, OPT_COMPARE, OPT_POLICY,
-	OPT_DEVICE, OPT_QUIET, OPT_JSON, OPT_TRACE, OPT_HELP
+	OPT_PRIME, OPT_DEVICE, OPT_QUIET, OPT_JSON, OPT_TRACE, OPT_HELP
 };
 
 static const struct option long_options[] = {
@@ -64,6 +69,7 @@ static const struct option long_options[] = {
 	{ "blocks", required_argument, NULL, OPT_BLOCKS },
 	{ "compare", no_argument, NULL, OPT_COMPARE },
 	{ "policy", required_argument, NULL, OPT_POLICY },
+	{ "prime", required_argument, NULL, OPT_PRIME },
 	{ "device", required_argument, NULL, OPT_DEVICE },
 	{ "quiet", no_argument, NULL, OPT_QUIET },
 	{ "json", required_argument, NULL, OPT_JSON },
@@ -136,6 +142,31 @@ static int parse_policy(struct options *opt, const char *text)
 	return err;
 }
 
+static int parse_prime(struct options *opt, const char *text)
+{
+	static const char units[] = "KMG";
+	const char *unit;
+	char *end;
+	int shift = 0;
+
+	errno = 0;
+	opt->mem.prime = strtoull(text, &end, 10);
+	unit = *end ? strchr(units, *end) : NULL;
+	if (unit) {
+		shift = 10 * (int)(unit - units + 1);
+		end++;
+	}
+	if (*text < '0' || *text > '9' || *end || errno ||
+	    opt->mem.prime > PRIME_MAX >> shift) {
+		fprintf(stderr, "dmrg: --prime \"%s\": want bytes up to %"
+			PRIu64 "G, with K, M, or G or nothing behind\n", text,
+			PRIME_MAX >> 30);
+		return -EINVAL;
+	}
+	opt->mem.prime <<= shift;
+	return 0;
+}
+
 static int parse_one(struct options *opt, int c)
 {
 	switch (c) {
@@ -160,6 +191,8 @@ static int parse_one(struct options *opt, int c)
 		return 0;
 	case OPT_POLICY:
 		return parse_policy(opt, optarg);
+	case OPT_PRIME:
+		return parse_prime(opt, optarg);
 	case OPT_QUIET:
 		opt->quiet = true;
 		return 0;
@@ -192,10 +225,10 @@ static int check(const struct options *opt)
 	if (opt->mem.kind != MEM_MALLOC)
 		return 0;
 	if (!opt->mem.grouped && !opt->compare && !opt->schedule.push &&
-	    !strcmp(opt->mem.device, "host"))
+	    !opt->mem.prime && !strcmp(opt->mem.device, "host"))
 		return 0;
-	fputs("dmrg: --alloc=malloc: groups, --compare, push and --device "
-	      "are slabdev's\n", stderr);
+	fputs("dmrg: --alloc=malloc: groups, --compare, push, --prime and "
+	      "--device are slabdev's\n", stderr);
 	return -EINVAL;
 }
 

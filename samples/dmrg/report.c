@@ -41,7 +41,7 @@ static uint64_t last_backend_calls(const struct run *run)
 	return run->end.backend_calls - run->before_last.backend_calls;
 }
 
-void report_head(const struct run *run)
+static void report_head(const struct run *run)
 {
 	const struct options *opt = run->opt;
 
@@ -61,9 +61,14 @@ void report_head(const struct run *run)
 
 void report_sweep(const struct run *run, double seconds)
 {
-	const struct sweep_memory *row = &run->sweeps[run->nr_sweeps - 1];
 	const struct sweep_result *r = &run->sweep;
+	const struct sweep_memory *row;
 
+	if (!run->nr_sweeps) {
+		report_head(run);
+		return;
+	}
+	row = &run->sweeps[run->nr_sweeps - 1];
 	if (row->back_to) {
 		printf("%5d  no memory for bonds of %d states: back to %d\n",
 		       run->nr_sweeps, row->bond, row->back_to);
@@ -185,6 +190,9 @@ static void json_space(const struct run *run, FILE *out)
 		hit_rate(end->refills, end->allocs), last_hit_rate(run),
 		end->backend_calls, last_backend_calls(run),
 		end->peak_mapped);
+	fprintf(out, "  \"prime\": { \"bytes\": %" PRIu64 ", \"calls\": %"
+		PRIu64 ", \"ns\": %" PRIu64 " },\n", run->mem.prime,
+		run->prime_calls, run->prime_ns);
 	fprintf(out, "  \"device_products\": %" PRIu64 ",\n"
 		"  \"device_reads\": %" PRIu64 ",\n"
 		"  \"device_writes\": %" PRIu64 ",\n", dev->gemms, dev->reads,

@@ -16,7 +16,6 @@ struct replayed {
 	int err;		/* 0: there is a result */
 };
 
-void report_head(const struct run *run);
 void report_sweep(const struct run *run, double seconds);
 void report_end(const struct run *run, const struct replayed *replayed);
 void report_memory(const struct run *run);

@@ -79,8 +79,13 @@ void report_memory(const struct run *run)
 	int i;
 
 	snprintf(size, sizeof(size), "%.0f MiB", mib(full));
+	if (run->mem.prime)
+		printf("\nprimed %.1f MiB: %" PRIu64 " calls, %.1f ms\n",
+		       mib(run->mem.prime), run->prime_calls,
+		       (double)run->prime_ns * 1e-6);
 	printf("\nmemory in MiB after each sweep        "
-	       "# live  . mapped besides  - peak in it\n");
+	       "# live  . mapped besides  - peak in it\n"
+	       "calls for memory; ms in all calls of the library\n");
 	printf("sweep  policy      bond    live  mapped retained  calls  "
 	       "    ms |0%*s|\n", BAR - 1, size);
 	for (i = 0; i < run->nr_sweeps; i++)

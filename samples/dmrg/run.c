@@ -236,6 +236,21 @@ destroy_pool:
 	return err;
 }
 
+static int prime(struct run *run, struct mem *mem)
+{
+	struct mem_counts before, after;
+	int err;
+
+	if (!run->mem.prime)
+		return 0;
+	mem_counts(mem, &before);
+	err = mem_prime(mem, run->mem.prime);
+	mem_counts(mem, &after);
+	run->prime_calls = after.backend_calls - before.backend_calls;
+	run->prime_ns = after.ns - before.ns;
+	return err;
+}
+
 int run_all(struct run *run, struct trace *trace, run_sweep_fn report)
 {
 	struct course d = { .run = run, .trace = trace, .report = report };
@@ -253,7 +268,11 @@ int run_all(struct run *run, struct trace *trace, run_sweep_fn report)
 		fprintf(stderr, "dmrg: cannot open a memory space: %s\n", why);
 		return err;
 	}
-	err = run_solver(&d);
+	if (report)
+		report(run, 0);
+	err = prime(run, d.mem);
+	if (!err)
+		err = run_solver(&d);
 	if (err)
 		fprintf(stderr, "dmrg: %s\n", mem_error(d.mem)[0] ?
 			mem_error(d.mem) : strerror(-err));

@@ -29,6 +29,7 @@ struct run {
 	struct sweep_result sweep;	/* the last one */
 	double change;			/* of the energy, in the last sweep */
 	double seconds;			/* all sweeps */
+	uint64_t prime_calls, prime_ns;	/* mem.prime, before the first sweep */
 	struct mem_counts before_last;	/* before the last sweep */
 	struct mem_counts end;
 	struct device_counts device;
@@ -36,7 +37,8 @@ struct run {
 	int nr_sweeps;
 };
 
-/* Called after each sweep; @seconds of it. */
+/* Called when memory is open, before the first sweep, and after each one, which
+ * took @seconds. */
 typedef void (*run_sweep_fn)(const struct run *run, double seconds);
 
 /*

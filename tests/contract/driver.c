@@ -377,19 +377,10 @@ static const char ptx[] =
 "	ret;\n"
 "}\n";
 
-static void model_store(const uint64_t *params)
-{
-	uint32_t value = (uint32_t)params[1];
-
-	cu.model_access(params[0], &value, sizeof(value), MODEL_WRITE);
-}
-
 struct kernel kernel_load(struct kunit *test)
 {
 	struct kernel k;
 
-	if (cu.is_model)
-		cu.model_kernel("contract_store", model_store);
 	MUST(test, cuModuleLoadData(&k.module, ptx));
 	MUST(test, cuModuleGetFunction(&k.store, k.module, "contract_store"));
 	return k;

@@ -356,6 +356,38 @@ static void c199_host_numa(struct kunit *test)
 	bench_close(test);
 }
 
+/* A target that is newer than the device is not assembled for it. */
+static void c235_newer_target(struct kunit *test)
+{
+	int major = 0, version = 0;
+	CUmodule module;
+
+	bench_open(test);
+	MUST(test, cuDriverGetVersion(&version));
+	MUST(test, cuDeviceGetAttribute(&major,
+			CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0));
+	if (major >= 10 || version < 12080)
+		kunit_skip(test, "the device is newer, or the driver older");
+	EXPECT_CU(test, cuModuleLoadData(&module, ".version 8.6\n"
+			".target sm_100\n.address_size 64\n"), 209, 218);
+	bench_close(test);
+}
+
+/* A kernel's access that is not aligned makes the device fail. */
+static void c236_misaligned(struct kunit *test)
+{
+	struct kernel k;
+	struct area a;
+
+	bench_open(test);
+	k = kernel_load(test);
+	a = area_open(test, bench_of(test)->g);
+	KUNIT_EXPECT_EQ(test, kernel_store(&k, a.ptr + 2, 1, NULL),
+			CUDA_SUCCESS);
+	EXPECT_CU(test, cuCtxSynchronize(), 716);
+	leave_it(test);
+}
+
 static const struct kunit_case cases[] = {
 	KUNIT_CASE_ISOLATED(c064_create_numa),
 	KUNIT_CASE_ISOLATED(c093_kernel_no_access),
@@ -374,6 +406,8 @@ static const struct kunit_case cases[] = {
 	KUNIT_CASE_ISOLATED(c197_no_context),
 	KUNIT_CASE_ISOLATED(c198_no_context_thread),
 	KUNIT_CASE_ISOLATED(c199_host_numa),
+	KUNIT_CASE_ISOLATED(c235_newer_target),
+	KUNIT_CASE_ISOLATED(c236_misaligned),
 	{ 0 }
 };
 

@@ -38,7 +38,7 @@ static std::vector<user_case> all_cases()
 
 	for (const auto *some : { &owner_cases, &typed_cases, &shared_cases,
 				  &stream_cases, &container_cases,
-				  &refused_cases })
+				  &refused_cases, &manager_cases })
 		all.insert(all.end(), some->begin(), some->end());
 	return all;
 }

@@ -9,6 +9,7 @@
 
 #include <slabdev/slabdev.hpp>
 
+using slabxx::booked_array;
 using slabxx::device_array;
 using slabxx::device_ptr;
 
@@ -128,4 +129,99 @@ void write_const(const device_array<float> &a)
 #else
 	const_cast<device_array<float> &>(a).host()[0] = 1;
 #endif
+}
+
+/* Two managers would close the same spaces, and keep one ledger. */
+void copy_manager(slabxx::manager &a)
+{
+#if MISTAKE == 13
+	slabxx::manager b(a);
+#else
+	slabxx::manager b(std::move(a));
+#endif
+}
+
+void release_booked_twice(booked_array<float> &a)
+{
+#if MISTAKE == 14
+	booked_array<float> b(a);
+#else
+	booked_array<float> b(std::move(a));
+#endif
+}
+
+void assign_booked_twice(booked_array<float> &a, booked_array<float> &b)
+{
+#if MISTAKE == 15
+	b = a;
+#else
+	b = std::move(a);
+#endif
+}
+
+float read_booked(booked_array<float> &a)
+{
+#if MISTAKE == 16
+	return a[0];
+#else
+	return a.host()[0];
+#endif
+}
+
+void pass_booked_to_host(booked_array<float> &a)
+{
+#if MISTAKE == 17
+	host_code(a);
+#else
+	host_code(a.host().data());
+#endif
+}
+
+void drop_booked(booked_array<float> &a)
+{
+#if MISTAKE == 18
+	a.release();
+#else
+	(void)a.release();
+#endif
+}
+
+void free_group_twice(slabxx::group<float> &a)
+{
+#if MISTAKE == 19
+	slabxx::group<float> b(a);
+#else
+	slabxx::group<float> b(std::move(a));
+#endif
+}
+
+void copy_arena(slabxx::arena &a)
+{
+#if MISTAKE == 20
+	slabxx::arena b(a);
+#else
+	slabxx::arena b(std::move(a));
+#endif
+}
+
+/* It would be rewound to twice. */
+void copy_scope(slabxx::arena_scope &a)
+{
+#if MISTAKE == 21
+	slabxx::arena_scope b(a);
+#else
+	slabxx::arena_scope b(std::move(a));
+#endif
+}
+
+/* A description owns nothing. */
+void own_block(slabxx::block &seen, device_ptr<float> &a)
+{
+#if MISTAKE == 22
+	device_ptr<float> b = seen;
+#else
+	device_ptr<float> b = std::move(a);
+#endif
+	(void)seen;
+	(void)a;
 }

@@ -21,7 +21,7 @@ struct user_case {
 };
 
 extern const std::vector<user_case> owner_cases, typed_cases, shared_cases,
-	stream_cases, container_cases, refused_cases;
+	stream_cases, container_cases, refused_cases, manager_cases;
 
 /* The case is not about this memory: ends it. */
 struct not_here {

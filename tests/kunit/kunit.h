@@ -3,12 +3,12 @@
  * kunit.h - unit tests with the names and habits of the kernel's KUnit
  *
  * 1. Concepts. A *suite* is a named table of *cases*; kunit_test_suite() puts
- *    it into a linker section where the runner finds it, so a suite is one
- *    file and nothing registers it by hand. A case is a function that gets a
- *    struct kunit and says what it EXPECTs (a failure is recorded, the case
- *    goes on) and ASSERTs (the case ends there). A parameterized case runs
- *    once for each value that its generator yields and reports each as a test
- *    of its own.
+ *    it into a linker section where the runner finds it, so nothing registers
+ *    it by hand. Its table is in one file, its cases may be in further ones. A
+ *    case is a function that gets a struct kunit and says what it EXPECTs (a
+ *    failure is recorded, the case goes on) and ASSERTs (the case ends there).
+ *    A parameterized case runs once for each value that its generator yields
+ *    and reports each as a test of its own.
  *
  * 2. Life of a case: suite->init, the case, suite->exit, then the deferred
  *    actions in reverse order, then the check that exactly the expected

@@ -8,6 +8,7 @@
  * a capture, the feature. Which of it a call needs is in traits[].
  */
 #include <errno.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "tests/model/internal.h"
@@ -194,10 +195,13 @@ static CUresult check_feature(enum call_id id)
 static CUresult check_earlier(enum call_id id)
 {
 	CUresult code = sticky_of(context_device());
+	char why[WHY_MAX];
 
 	if (!(traits[id] & EARLIER) || !code || broken(192))
 		return CUDA_SUCCESS;
-	return refuse(192, code, "an earlier operation made the device fail");
+	snprintf(why, sizeof(why), "an earlier operation made the device "
+		 "fail: %s", sticky_why(context_device()));
+	return refuse(192, code, why);
 }
 
 static CUresult check_all(enum call_id id)

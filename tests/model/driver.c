@@ -218,7 +218,7 @@ CUresult do_cuDeviceTotalMem(size_t *bytes, CUdevice dev)
 {
 	REFUSE_IF(!bytes, 0, INVALID_VALUE, "no place for it");
 	REFUSE_IF(!device_is_valid(dev), 0, INVALID_DEVICE, "no such device");
-	*bytes = model.profile->total_bytes;
+	*bytes = profile_bytes(model.profile, dev);
 	return CUDA_SUCCESS;
 }
 

@@ -56,8 +56,16 @@ void device_fault(int device, CUresult code, const char *why)
 	if (d->sticky)
 		return;
 	d->sticky = code;
+	snprintf(d->why, sizeof(d->why), "%s", why);
 	refuse(0, code, why);
 	pthread_cond_broadcast(&model.cond);
+}
+
+const char *sticky_why(int device)
+{
+	if (device < 0 || device >= DEVICES_MAX)
+		return "";
+	return model.devices[device].why;
 }
 
 CUresult sticky_of(int device)

@@ -100,11 +100,13 @@ struct profile {
 	const char *device_name;
 	int sms;
 	u64 total_bytes, granularity;
+	u64 last_bytes;		/* of the last device, if it has less */
 	u64 va_bytes;		/* address space for reservations */
 };
 
 struct context;
 struct stream;
+struct ptx_kernel;
 
 struct device {
 	int ordinal;
@@ -112,9 +114,12 @@ struct device {
 	struct context *primary;
 	struct pool *default_pool, *pool;
 	CUresult sticky;
+	char why[WHY_MAX];	/* it is sticky */
 };
 
 const struct profile *profile_find(const char *name);
+/* How much memory a device has. */
+u64 profile_bytes(const struct profile *p, int ordinal);
 int profile_attribute(const struct profile *p, int ordinal, int attribute,
 		      int *value);
 
@@ -367,7 +372,9 @@ struct op {
 	unsigned int value_size;
 	CUhostFn fn;
 	void *data;
-	model_kernel_fn kernel;
+	model_kernel_fn kernel;	/* NULL: its text is executed */
+	struct ptx_kernel *text;
+	u32 grid[3], block[3];
 	u64 function;		/* the handle that it was launched by */
 	u64 params[KERNEL_PARAMS_MAX];
 	bool is_launched;	/* by a graph */
@@ -397,11 +404,13 @@ void queue_check_order(const struct op *op, u64 start, u64 size);
 u64 queue_pending(void);
 /* Something may be ready that was not. */
 void queue_wake(void);
-/* Until nothing is ready. */
+/* Until nothing is ready, and no host function runs. */
 void queue_run(void);
 void queue_yield(bool yield);
 void queue_drop_stream(struct stream *stream);
 void op_run(struct op *op);	/* work.c */
+/* The CPU's view of up to *@n bytes at @addr, *@n then; NULL: not allowed. */
+unsigned char *work_view(u64 addr, int device, unsigned int what, u64 *n);
 void op_free(struct op *op);
 
 /* ---- Capture (capture.c) -------------------------------------------- */
@@ -482,6 +491,7 @@ int fault_order(int id, u64 nth, CUresult code, bool sticky);
 void device_fault(int device, CUresult code, const char *why);
 /* What a call about @device returns first; -1: about any. */
 CUresult sticky_of(int device);
+const char *sticky_why(int device);
 
 void cost_charge(enum call_id id, u64 bytes);
 void cost_reset(void);

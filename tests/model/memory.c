@@ -12,7 +12,7 @@
 CUresult do_cuMemGetInfo(size_t *free_bytes, size_t *total)
 {
 	struct device *d = &model.devices[max(context_device(), 0)];
-	u64 all = model.profile->total_bytes;
+	u64 all = profile_bytes(model.profile, d->ordinal);
 
 	REFUSE_IF(!free_bytes || !total, 0, INVALID_VALUE, "no place for it");
 	*free_bytes = all - d->used_bytes;

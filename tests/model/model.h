@@ -125,7 +125,8 @@ MODEL_CONTROLS(MODEL_CONTROL_TYPE)
  *
  * model_holds_yield - 1: while a call waits for work, streams that are held run
  * until nothing can run any more; so a program that holds them all, and is one
- * thread, is the same in each run. model_run: wait until nothing can run
+ * thread, is the same in each run. model_run: wait until nothing runs, and
+ * nothing can run
  *
  * model_clock_ns - what all calls together have cost; model_cost_ns: those of
  * one symbol
@@ -133,7 +134,8 @@ MODEL_CONTROLS(MODEL_CONTROL_TYPE)
  * model_teardown - 1: every call returns DEINITIALIZED, as late in the end of
  * a process; 0: back again
  *
- * model_kernel - the kernel @name, which a module must still declare, does @fn
+ * model_kernel - the kernel @name, which a module must still declare, does
+ * @fn, and not what its text says (ptx.h)
  *
  * model_access - read or write device memory from a kernel; what that kernel's
  * device may not do makes the context fault, and returns -1

@@ -2,34 +2,21 @@
 /*
  * module.c - modules and kernels.
  *
- * The model reads from a text of PTX what it must know to find and launch a
- * kernel: the version, the names of the entries, and the sizes of their
- * parameters. What a kernel does is a function of the test (model_kernel), or
- * nothing.
+ * A module is a text of PTX, which ptx_parse() reads. What a kernel of it does
+ * is a function of the test (model_kernel), or else its text.
  */
-#include <ctype.h>
 #include <stdio.h>
 
-#include "tests/model/internal.h"
+#include "tests/model/ptx.h"
 
 #define NAME_MAX_BYTES 64
 #define BODIES_MAX 32
-#define PTX_NEWEST 90		/* that a driver of 13.0 takes: 9.0 */
 
 struct module {
 	struct list node;
-	struct list functions;
-	struct context *ctx;
-	u64 handle;
-};
-
-struct function {
-	struct list node;
+	struct list kernels;
 	u64 handle;
 	struct context *ctx;
-	char name[NAME_MAX_BYTES];
-	unsigned char sizes[KERNEL_PARAMS_MAX];
-	size_t nr_params;
 };
 
 static struct list modules = LIST_INIT(modules);
@@ -39,100 +26,57 @@ static struct body {
 	model_kernel_fn fn;
 } bodies[BODIES_MAX];
 
-/* ---- PTX ------------------------------------------------------------ */
+/* ---- Modules -------------------------------------------------------- */
 
-static size_t word(const char *text, char *out)
+static void take_kernels(struct module *module)
 {
-	size_t n = 0;
+	struct ptx_kernel *k;
+	struct list *node;
 
-	while (isalnum((unsigned char)text[n]) || text[n] == '_' ||
-	       text[n] == '$')
-		n++;
-	snprintf(out, NAME_MAX_BYTES, "%.*s", (int)min(n, (size_t)63), text);
-	return n;
-}
-
-/* The sizes of ".param .u64 a, .param .u32 b)". */
-static void parse_params(struct function *f, const char *text)
-{
-	const char *end = strchr(text, ')');
-	const char *at = text;
-
-	while ((at = strstr(at, ".param")) && end && at < end &&
-	       f->nr_params < KERNEL_PARAMS_MAX) {
-		at = strchr(at + 1, '.');
-		if (!at)
-			return;
-		f->sizes[f->nr_params++] = (unsigned char)
-			(atoi(at + 2) / 8);
+	for (node = module->kernels.next; node != &module->kernels;
+	     node = node->next) {
+		k = container_of(node, struct ptx_kernel, node);
+		k->ctx = module->ctx;
+		k->handle = handle_new(HANDLE_FUNCTION, k);
 	}
 }
-
-static void parse_entry(struct module *module, const char *text)
-{
-	struct function *f = calloc(1, sizeof(*f));
-	size_t n;
-
-	if (!f)
-		undefined(0, "the host has no memory for a function");
-	n = word(text, f->name);
-	f->ctx = module->ctx;
-	f->handle = handle_new(HANDLE_FUNCTION, f);
-	parse_params(f, text + n);
-	list_add_tail(&f->node, &module->functions);
-}
-
-static CUresult check_ptx(const char *text)
-{
-	const char *version = strstr(text, ".version");
-	int major = 0, minor = 0;
-
-	REFUSE_IF(!version, 189, INVALID_PTX, "no PTX");
-	if (!version)
-		return CUDA_SUCCESS;
-	sscanf(version, ".version %d.%d", &major, &minor);
-	REFUSE_IF(10 * major + minor > PTX_NEWEST, 189,
-		  UNSUPPORTED_PTX_VERSION, "PTX newer than the driver");
-	return CUDA_SUCCESS;
-}
-
-/* ---- Modules -------------------------------------------------------- */
 
 CUresult do_cuModuleLoadData(CUmodule *out, const void *image)
 {
-	const char *text = image;
 	struct module *module;
+	char why[WHY_MAX];
 	CUresult ret;
 
 	REFUSE_IF(!out || !image, 0, INVALID_VALUE, "no place, or no image");
-	ret = check_ptx(text);
-	if (ret)
-		return ret;
 	module = calloc(1, sizeof(*module));
 	if (!module)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	list_init(&module->functions);
+	list_init(&module->kernels);
 	module->ctx = context_current();
-	module->handle = handle_new(HANDLE_MODULE, module);
-	while ((text = strstr(text, ".entry "))) {
-		text += strlen(".entry ");
-		parse_entry(module, text);
+	ret = ptx_parse(image, module->ctx->device, &module->kernels, why);
+	if (ret && !broken(189)) {
+		free(module);
+		return refuse(ret == CUDA_ERROR_NO_BINARY_FOR_GPU ? 235 : 189,
+			      ret, why);
 	}
+	take_kernels(module);
+	module->handle = handle_new(HANDLE_MODULE, module);
 	list_add_tail(&module->node, &modules);
 	*out = (CUmodule)module->handle;
 	return CUDA_SUCCESS;
 }
 
+/* Work in flight keeps the text of its kernel. */
 static void module_end(struct module *module)
 {
-	struct function *f;
+	struct ptx_kernel *k;
 
-	while (!list_empty(&module->functions)) {
-		f = container_of(module->functions.next, struct function,
+	while (!list_empty(&module->kernels)) {
+		k = container_of(module->kernels.next, struct ptx_kernel,
 				 node);
-		list_del(&f->node);
-		handle_end(f->handle);
-		free(f);
+		list_del(&k->node);
+		handle_end(k->handle);
+		ptx_put(k);
 	}
 	list_del(&module->node);
 	handle_end(module->handle);
@@ -165,17 +109,17 @@ CUresult do_cuModuleGetFunction(CUfunction *out, CUmodule handle,
 				const char *name)
 {
 	struct module *module = handle_find(HANDLE_MODULE, (u64)handle);
-	struct function *f;
+	struct ptx_kernel *k;
 	struct list *node;
 
 	REFUSE_IF(!out || !name, 0, INVALID_VALUE, "no place, or no name");
 	REFUSE_IF(!module, 0, INVALID_HANDLE, "not a module");
-	for (node = module->functions.next; node != &module->functions;
+	for (node = module->kernels.next; node != &module->kernels;
 	     node = node->next) {
-		f = container_of(node, struct function, node);
-		if (strcmp(f->name, name))
+		k = container_of(node, struct ptx_kernel, node);
+		if (strcmp(k->name, name))
 			continue;
-		*out = (CUfunction)f->handle;
+		*out = (CUfunction)k->handle;
 		return CUDA_SUCCESS;
 	}
 	REFUSE_IF(true, 190, NOT_FOUND, "the module has no such function");
@@ -201,14 +145,47 @@ int model_kernel(const char *name, model_kernel_fn fn)
 	return ret;
 }
 
-static model_kernel_fn body_of(const struct function *f)
+static model_kernel_fn body_of(const struct ptx_kernel *k)
 {
 	size_t i;
 
 	for (i = 0; i < BODIES_MAX && bodies[i].fn; i++)
-		if (!strcmp(bodies[i].name, f->name))
+		if (!strcmp(bodies[i].name, k->name))
 			return bodies[i].fn;
 	return NULL;
+}
+
+/* Of the hardware, then of the kernel. */
+static CUresult check_shape(const struct ptx_kernel *k, const u32 *grid,
+			    const u32 *block, unsigned int shared_bytes)
+{
+	u64 threads = (u64)block[0] * block[1];
+
+	threads = threads > 1024 ? threads : threads * block[2];
+	REFUSE_IF(!grid[0] || !grid[1] || !grid[2] || grid[0] > INT32_MAX ||
+		  grid[1] > 65535 || grid[2] > 65535, 0, INVALID_VALUE,
+		  "no such grid");
+	REFUSE_IF(!threads || threads > 1024 || block[2] > 64, 0,
+		  INVALID_VALUE, "no such block");
+	REFUSE_IF(shared_bytes > 227 * KIB, 0, INVALID_VALUE,
+		  "too much shared memory");
+	REFUSE_IF(!ptx_block_fits(k, block), 0, LAUNCH_OUT_OF_RESOURCES,
+		  "not a block that the kernel was compiled for");
+	return CUDA_SUCCESS;
+}
+
+static struct op *new_launch(struct ptx_kernel *k, struct stream *stream,
+			     void **params)
+{
+	struct op *op = op_new(stream, OP_KERNEL);
+	u32 i;
+
+	op->kernel = body_of(k);
+	op->text = ptx_get(k);
+	op->function = k->handle;
+	for (i = 0; params && i < k->nr_params; i++)
+		memcpy(&op->params[i], params[i], k->param_bytes[i]);
+	return op;
 }
 
 CUresult do_cuLaunchKernel(CUfunction handle, unsigned int grid_x,
@@ -217,32 +194,34 @@ CUresult do_cuLaunchKernel(CUfunction handle, unsigned int grid_x,
 			   unsigned int block_z, unsigned int shared_bytes,
 			   CUstream where, void **params, void **extra)
 {
-	struct function *f = handle_find(HANDLE_FUNCTION, (u64)handle);
-	u64 threads = (u64)block_x * block_y * block_z;
+	struct ptx_kernel *k = handle_find(HANDLE_FUNCTION, (u64)handle);
+	const u32 grid[] = { grid_x, grid_y, grid_z };
+	const u32 block[] = { block_x, block_y, block_z };
 	struct stream *stream;
 	CUresult ret;
 	struct op *op;
-	size_t i;
 
-	REFUSE_IF(!f, 0, INVALID_HANDLE, "not a function");
+	REFUSE_IF(!k, 0, INVALID_HANDLE, "not a function");
 	REFUSE_IF(params && extra, 191, INVALID_VALUE,
 		  "parameters in both forms");
-	REFUSE_IF(!grid_x || !grid_y || !grid_z || !threads ||
-		  threads > 1024 || shared_bytes > 227 * KIB, 0,
-		  INVALID_VALUE, "no such launch");
+	REFUSE_IF(extra, 0, NOT_SUPPORTED,
+		  "the model has no parameters in a buffer");
+	REFUSE_IF(k->nr_params && !params, 0, INVALID_VALUE,
+		  "the kernel has parameters");
+	ret = check_shape(k, grid, block, shared_bytes);
+	if (ret)
+		return ret;
 	stream = stream_find(where, &ret);
 	if (!stream)
 		return ret;
-	REFUSE_IF(stream->ctx != f->ctx, 0, INVALID_HANDLE,
+	REFUSE_IF(stream->ctx != k->ctx, 0, INVALID_HANDLE,
 		  "function and stream are of different contexts");
 	ret = capture_take(stream);
 	if (ret)
 		return ret;
-	op = op_new(stream, OP_KERNEL);
-	op->kernel = body_of(f);
-	op->function = f->handle;
-	for (i = 0; params && i < f->nr_params; i++)
-		memcpy(&op->params[i], params[i], f->sizes[i]);
+	op = new_launch(k, stream, params);
+	memcpy(op->grid, grid, sizeof(grid));
+	memcpy(op->block, block, sizeof(block));
 	op_submit(op);
 	return CUDA_SUCCESS;
 }

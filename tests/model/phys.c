@@ -42,7 +42,7 @@ bool device_charge(int device, u64 bytes)
 	if (device < 0)
 		return true;
 	d = &model.devices[device];
-	if (bytes > model.profile->total_bytes - d->used_bytes)
+	if (bytes > profile_bytes(model.profile, device) - d->used_bytes)
 		return broken(68);
 	d->used_bytes += bytes;
 	return true;

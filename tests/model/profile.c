@@ -25,6 +25,14 @@ static const struct profile profiles[] = {
 		.total_bytes = 71578 * (2 * MIB), .granularity = 2 * MIB,
 		.va_bytes = 64 * TIB,
 	}, {
+		.name = "unequal",
+		.device_name = "MODEL H200",
+		.nr_devices = 2, .sms = 132,
+		.peers = true, .vmm = true, .pools = true, .host_numa = true,
+		.total_bytes = 71578 * (2 * MIB), .granularity = 2 * MIB,
+		.last_bytes = 11 * (2 * GIB),
+		.va_bytes = 64 * TIB,
+	}, {
 		.name = "twonopeer",
 		.device_name = "MODEL L4",
 		.nr_devices = 2, .sms = 58,
@@ -81,6 +89,12 @@ const struct profile *profile_find(const char *name)
 		if (!strcmp(profiles[i].name, name))
 			return &profiles[i];
 	return NULL;
+}
+
+u64 profile_bytes(const struct profile *p, int ordinal)
+{
+	return p->last_bytes && ordinal == p->nr_devices - 1 ? p->last_bytes :
+							       p->total_bytes;
 }
 
 /* ---- Attributes ----------------------------------------------------- */

@@ -15,13 +15,14 @@
 #include <signal.h>
 #include <time.h>
 
-#include "tests/model/internal.h"
+#include "tests/model/ptx.h"
 
 static struct list ops = LIST_INIT(ops);
 static u64 nr_ops;
 static u64 nr_host_ops;
 static u64 last_order;
 static bool threads_started;
+static bool host_function_runs;
 static pthread_cond_t host_cond = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t idle_cond = PTHREAD_COND_INITIALIZER;
 static bool holds_yield;
@@ -156,6 +157,7 @@ struct op *op_again(const struct op *node, struct stream *stream)
 	op->waits = NULL;
 	op->nr_waits = op->cap_waits = 0;
 	op->staged = NULL;
+	op->text = ptx_get(node->text);
 	op->is_launched = true;
 	stream->refs++;
 	return op;
@@ -169,6 +171,7 @@ void op_free(struct op *op)
 		mark_put(op->waits[i]);
 	free(op->waits);
 	free(op->staged);
+	ptx_put(op->text);
 	mark_put(op->mark);
 	if (op->stream)
 		stream_put(op->stream);
@@ -220,7 +223,7 @@ static bool any_ready(void)
 void queue_run(void)
 {
 	queue_wake();
-	while (any_ready())
+	while (any_ready() || host_function_runs)
 		pthread_cond_wait(&idle_cond, &model.lock);
 }
 
@@ -264,13 +267,14 @@ static void *call_host_functions(void *arg)
 	pthread_mutex_lock(&model.lock);
 	for (;;) {
 		op = wait_for_op(true);
-		op->runs = true;
+		op->runs = host_function_runs = true;
 		if (!sticky_of(op->device) && !broken(175)) {
 			pthread_mutex_unlock(&model.lock);
 			op->fn(op->data);
 			pthread_mutex_lock(&model.lock);
 		}
 		op_retire(op);
+		host_function_runs = false;
 	}
 	return arg;
 }

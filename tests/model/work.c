@@ -6,7 +6,7 @@
  * not be touched any more then is a fault of the device, as on hardware. A
  * range may run over several mappings, so that everything goes by extents.
  */
-#include "tests/model/internal.h"
+#include "tests/model/ptx.h"
 
 int work_device = -1;
 
@@ -17,8 +17,7 @@ static void fault(const struct op *op)
 			     "work touched memory that it may not");
 }
 
-/* The CPU's view of up to *@n bytes at @addr, *@n then; NULL: not allowed. */
-static unsigned char *view(u64 addr, int device, unsigned int what, u64 *n)
+unsigned char *work_view(u64 addr, int device, unsigned int what, u64 *n)
 {
 	u64 extent = space_extent(addr, device, what);
 
@@ -49,7 +48,7 @@ static bool fill_row(const struct op *op, u64 addr)
 
 	while (done < op->width) {
 		n = op->width - done;
-		p = view(addr + done, op->device, MODEL_WRITE, &n);
+		p = work_view(addr + done, op->device, MODEL_WRITE, &n);
 		if (!p)
 			return false;
 		fill_bytes(p, n, op->value, op->value_size, done);
@@ -65,7 +64,7 @@ static unsigned char *rows_view(const struct rows *rows, u64 at, int device,
 {
 	if (rows->host)
 		return rows->host + at;
-	return view(rows->addr + at, device, what, n);
+	return work_view(rows->addr + at, device, what, n);
 }
 
 static bool copy_row(const struct op *op, u64 row)
@@ -110,7 +109,7 @@ int model_access(CUdeviceptr addr, void *bytes, size_t size, unsigned int what)
 
 	while (size) {
 		n = size;
-		p = view(addr, work_device, what, &n);
+		p = work_view(addr, work_device, what, &n);
 		if (!p) {
 			if (!broken(93) && !broken(103))
 				device_fault(work_device,
@@ -136,9 +135,12 @@ void op_run(struct op *op)
 	}
 	if (op->kind == OP_FILL || op->kind == OP_COPY)
 		run_rows(op);
-	if (op->kind != OP_KERNEL || !op->kernel)
+	if (op->kind != OP_KERNEL)
 		return;
 	work_device = op->device;
-	op->kernel(op->params);
+	if (op->kernel)
+		op->kernel(op->params);
+	else
+		ptx_run(op);
 	work_device = -1;
 }

@@ -10,6 +10,8 @@
  *
  * null		a call that returns a constant
  * bump		the next address
+ * bare		the next address of one piece of memory, compared with its end;
+ *		all goes back at once, as from an arena
  * lifo		a stack of free objects a thread and size class
  * mag		the same with at most 128 objects, and behind it a depot that
  *		all threads share under a lock, half a magazine at a time. This

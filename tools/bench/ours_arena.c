@@ -2,8 +2,7 @@
 /*
  * ours_arena.c - libslabdev: objects of an arena, which end together.
  *
- * It can do no other workload: it frees no single objects. Its floor is the
- * next address, which is what an arena does and nothing else.
+ * It can do no other workload: it frees no single objects.
  */
 #include <stdio.h>
 
@@ -33,7 +32,7 @@ const struct subject ours_arena = {
 	.what = "slabdev_arena_alloc(), and slabdev_arena_reset() for all",
 	.kind = KIND_OURS,
 	.groups = true,
-	.beside = "bump",
+	.beside = "bare",
 	.open = arena_open,
 	.version = ours_version,
 };

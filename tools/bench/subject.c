@@ -24,8 +24,8 @@ static void fill_list(void)
 	const struct subject *const own[] = {
 		&ours_general, &ours_cache, &ours_group, &ours_arena,
 		&ours_stream, &ours_across, &ours_loose, &floor_null,
-		&floor_bump, &floor_lifo, &floor_mag, &floor_cursor,
-		&peer_glibc,
+		&floor_bump, &floor_bare, &floor_lifo, &floor_mag,
+		&floor_cursor, &peer_glibc,
 	};
 	const struct subject libraries[] = {
 		PEER("jemalloc", "libjemalloc.so.2"),

@@ -126,6 +126,7 @@ extern const struct subject ours_loose;
 /* floor_*.c */
 extern const struct subject floor_null;
 extern const struct subject floor_bump;
+extern const struct subject floor_bare;
 extern const struct subject floor_lifo;
 extern const struct subject floor_mag;
 extern const struct subject floor_cursor;

@@ -150,7 +150,15 @@ static void print_ratios(FILE *out, const struct bench *b, unsigned int first,
 	fputc('\n', out);
 }
 
-/* How one of ours does beside the general calls. */
+/* The plain calls, or a floor by name. */
+static const char *beside_name(const struct subject *s)
+{
+	const struct subject *other = subject_find(s->beside);
+
+	return other && other->kind == KIND_FLOOR ? other->name : "plain";
+}
+
+/* How one of ours does beside what it is compared with. */
 static void print_beside(FILE *out, const struct bench *b, unsigned int subject,
 			 unsigned int first, unsigned int end)
 {
@@ -162,7 +170,8 @@ static void print_beside(FILE *out, const struct bench *b, unsigned int subject,
 		nr += bench_result(b, i, subject)->nr_beside;
 	if (!nr)
 		return;
-	snprintf(name, sizeof(name), "%s/plain", b->subjects[subject]->name);
+	snprintf(name, sizeof(name), "%s/%s", b->subjects[subject]->name,
+		 beside_name(b->subjects[subject]));
 	fprintf(out, "  %-*s", NAME_WIDTH, name);
 	for (i = first; i < end; i++) {
 		r = bench_result(b, i, subject);

@@ -3,6 +3,7 @@
  * replay_options.c - what slabreplay was asked for.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,11 +79,51 @@ static int set_loops(struct replay_options *opt, const char *text)
 	return 0;
 }
 
+/* Options that the library reads as parameters. */
+static const struct {
+	int letter;
+	const char *option, *parameter;
+} passed_on[] = {
+	{ OPT_LIMIT, "--limit", "SLABDEV_LIMIT" },
+	{ OPT_POLICY, "--policy", "SLABDEV_POLICY" },
+	{ OPT_SHEAF, "--sheaf", "SLABDEV_SHEAF" },
+};
+
+#define NR_PASSED_ON (sizeof(passed_on) / sizeof(passed_on[0]))
+
 static int set_parameter(const char *name, const char *value, int overwrite)
 {
 	if (!setenv(name, value, overwrite))
 		return 0;
 	return usage_error("%s=%s cannot be set", name, value);
+}
+
+static int pass_on(struct replay_options *opt, int letter, const char *value)
+{
+	size_t i = 0;
+
+	while (passed_on[i].letter != letter)
+		i++;
+	opt->passed_on |= 1u << i;
+	return set_parameter(passed_on[i].parameter, value, 1);
+}
+
+void replay_options_blame(const struct replay_options *opt, const char *text)
+{
+	const char *option = "";
+	size_t i, skip = 0;
+
+	for (i = 0; i < NR_PASSED_ON; i++) {
+		size_t len = strlen(passed_on[i].parameter);
+
+		if (!(opt->passed_on & 1u << i) ||
+		    strncmp(text, passed_on[i].parameter, len) ||
+		    text[len] != '=')
+			continue;
+		option = passed_on[i].option;
+		skip = len;
+	}
+	fprintf(stderr, "slabreplay: %s%s\n", option, text + skip);
 }
 
 static int set_option(void *to, int letter, char *arg)
@@ -92,10 +133,10 @@ static int set_option(void *to, int letter, char *arg)
 	switch (letter) {
 	case OPT_DEVICE: opt->device = arg; return 0;
 	case OPT_JSON: opt->json = true; return 0;
-	case OPT_LIMIT: return set_parameter("SLABDEV_LIMIT", arg, 1);
+	case OPT_LIMIT:
+	case OPT_POLICY:
+	case OPT_SHEAF: return pass_on(opt, letter, arg);
 	case OPT_LOOPS: return set_loops(opt, arg);
-	case OPT_POLICY: return set_parameter("SLABDEV_POLICY", arg, 1);
-	case OPT_SHEAF: return set_parameter("SLABDEV_SHEAF", arg, 1);
 	case OPT_TOUCH: opt->touch = true; return 0;
 	case OPT_NO_TOUCH: opt->touch = false; return 0;
 	default: return usage_refuse();
