@@ -8,7 +8,7 @@
  */
 #include <errno.h>
 
-#include "tests/vmm_space.h"
+#include "tests/vmm_failing.h"
 #include "vmm/fault.h"
 #include "vmm/internal.h"
 
@@ -23,11 +23,8 @@ static int walls_init(struct kunit *test)
 	struct walls *t = kunit_kzalloc(test, sizeof(*t));
 
 	test->priv = t;
-	t->s = space_new(test);
+	t->s = failing_space_new(test, &t->f);
 	t->v = &t->s->v;
-	vmm_fault_init(&t->f, t->s->host_ops, t->s->host_dev);
-	t->s->ops = &t->f.table;
-	t->s->dev = &t->f;
 	return 0;
 }
 
@@ -35,11 +32,8 @@ static void walls_exit(struct kunit *test)
 {
 	struct walls *t = test->priv;
 
-	if (!t)
-		return;
-	space_end(t->s);
-	KUNIT_EXPECT_TRUE(test, vmm_fault_balanced(&t->f));
-	vmm_fault_fini(&t->f);
+	if (t)
+		failing_space_end(t->s, &t->f);
 }
 
 static u32 map_guarded(struct walls *t, u32 nr)

@@ -7,7 +7,7 @@
 
 #include "slab/space.h"
 #include "tests/open_space.h"
-#include "tests/vmm_space.h"
+#include "tests/vmm_failing.h"
 #include "vmm/fault.h"
 #include "vmm/internal.h"
 

@@ -16,11 +16,8 @@ static int hold_test_init(struct kunit *test)
 	struct hold_case *t = kunit_kzalloc(test, sizeof(*t));
 
 	test->priv = t;
-	t->s = space_new(test);
+	t->s = failing_space_new(test, &t->f);
 	t->v = &t->s->v;
-	vmm_fault_init(&t->f, t->s->host_ops, t->s->host_dev);
-	t->s->ops = &t->f.table;
-	t->s->dev = &t->f;
 	return 0;
 }
 
@@ -28,11 +25,8 @@ static void hold_test_exit(struct kunit *test)
 {
 	struct hold_case *t = test->priv;
 
-	if (!t)
-		return;
-	space_end(t->s);
-	KUNIT_EXPECT_TRUE(test, vmm_fault_balanced(&t->f));
-	vmm_fault_fini(&t->f);
+	if (t)
+		failing_space_end(t->s, &t->f);
 }
 
 static u8 get(struct hold_case *t, u32 chunk)

@@ -11,7 +11,7 @@
 
 #include "core/os.h"
 #include "core/thread.h"
-#include "tests/vmm_space.h"
+#include "tests/vmm_failing.h"
 #include "vmm/fault.h"
 #include "vmm/internal.h"
 
@@ -28,11 +28,8 @@ static int numbers_init(struct kunit *test)
 	/* The text of an error has to be kept somewhere. */
 	KUNIT_ASSERT_NOT_NULL(test, thread_get());
 	test->priv = t;
-	t->s = space_new(test);
+	t->s = failing_space_new(test, &t->f);
 	t->v = &t->s->v;
-	vmm_fault_init(&t->f, t->s->host_ops, t->s->host_dev);
-	t->s->ops = &t->f.table;
-	t->s->dev = &t->f;
 	return 0;
 }
 
@@ -40,11 +37,8 @@ static void numbers_exit(struct kunit *test)
 {
 	struct numbers *t = test->priv;
 
-	if (!t)
-		return;
-	space_end(t->s);
-	KUNIT_EXPECT_TRUE(test, vmm_fault_balanced(&t->f));
-	vmm_fault_fini(&t->f);
+	if (t)
+		failing_space_end(t->s, &t->f);
 }
 
 static const struct vmm_reservation *nth(const struct numbers *t, u32 i)

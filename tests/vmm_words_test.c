@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "tests/vmm_space.h"
+#include "tests/vmm_failing.h"
 #include "vmm/fault.h"
 #include "vmm/internal.h"
 
@@ -22,11 +22,8 @@ static int words_init(struct kunit *test)
 	struct words *t = kunit_kzalloc(test, sizeof(*t));
 
 	test->priv = t;
-	t->s = space_new(test);
+	t->s = failing_space_new(test, &t->f);
 	t->v = &t->s->v;
-	vmm_fault_init(&t->f, t->s->host_ops, t->s->host_dev);
-	t->s->ops = &t->f.table;
-	t->s->dev = &t->f;
 	return 0;
 }
 
@@ -34,11 +31,8 @@ static void words_exit(struct kunit *test)
 {
 	struct words *t = test->priv;
 
-	if (!t)
-		return;
-	space_end(t->s);
-	KUNIT_EXPECT_TRUE(test, vmm_fault_balanced(&t->f));
-	vmm_fault_fini(&t->f);
+	if (t)
+		failing_space_end(t->s, &t->f);
 }
 
 /* ---- Errors -------------------------------------------------------------- */
